@@ -1,0 +1,69 @@
+"""Rows of the fleet: Runner (one exclusive measuring place) and Lease (one runner's hold on one run)."""
+
+from django.db import models
+
+from submissions.models import Run
+
+
+class RunnerState(models.TextChoices):
+    """The operator's word on a runner; whether it is alive follows from `last_seen_at`."""
+
+    ACTIVE = "active"
+    PAUSED = "paused"
+    QUARANTINED = "quarantined"
+    RETIRED = "retired"
+
+
+class Runner(models.Model):
+    """One exclusive measuring place: a GPU, or a pinned set of cores."""
+
+    name = models.CharField(max_length=80, unique=True)
+    kind = models.CharField(max_length=8, help_text="cpu or gpu")
+    archs = models.JSONField(default=list, help_text="archs it may take")
+    state = models.CharField(max_length=16, choices=RunnerState.choices, default=RunnerState.ACTIVE)
+    state_reason = models.CharField(max_length=300, blank=True)
+    device = models.CharField(max_length=200, blank=True)
+    isolation = models.CharField(max_length=16, blank=True)
+    version = models.CharField(max_length=80, blank=True)
+    life = models.CharField(max_length=64, blank=True)
+    hardware = models.JSONField(default=dict, blank=True)
+    limits = models.JSONField(default=dict, blank=True)
+    infra_failures = models.PositiveSmallIntegerField(default=0, help_text="in a row")
+    registered_at = models.DateTimeField()
+    last_seen_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Lease(models.Model):
+    """One claim of a run by a runner; kept for ever as the history of attempts."""
+
+    token = models.CharField(max_length=64, unique=True)
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="leases")
+    runner = models.ForeignKey(Runner, on_delete=models.CASCADE, related_name="leases")
+    epoch = models.PositiveIntegerField()
+    is_live = models.BooleanField(default=True)
+    claimed_at = models.DateTimeField()
+    ends_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True, blank=True)
+    end_reason = models.CharField(max_length=40, blank=True, help_text="result, expired, restart, cancelled, …")
+    result_sha256 = models.CharField(max_length=64, blank=True)
+
+    class Meta:
+        ordering = ["-claimed_at"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["run"], condition=models.Q(is_live=True), name="one_live_lease_per_run"
+            ),
+            models.UniqueConstraint(
+                fields=["runner"], condition=models.Q(is_live=True), name="one_live_lease_per_runner"
+            ),
+            models.UniqueConstraint(fields=["run", "epoch"], name="one_lease_per_epoch"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.runner} {self.run_id} epoch {self.epoch}"

@@ -1,0 +1,1 @@
+"""The site's assembly: settings, routing, the supervisor of its processes."""

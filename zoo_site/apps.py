@@ -1,0 +1,5 @@
+from django.apps import AppConfig
+
+
+class ZooSiteConfig(AppConfig):
+    name = "zoo_site"

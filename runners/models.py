@@ -1,8 +1,15 @@
 """Rows of the fleet: Runner (one exclusive measuring place) and Lease (one runner's hold on one run)."""
 
-from django.db import models
+import datetime
 
+from django.db import models
+from django.utils import timezone
+
+from runners.capabilities import Capabilities
 from submissions.models import Run
+
+# An idle local runner is seen at each minute schedule, which django-q2 may serve up to a minute late.
+ALIVE_SECONDS = 150
 
 
 class RunnerState(models.TextChoices):
@@ -12,6 +19,17 @@ class RunnerState(models.TextChoices):
     PAUSED = "paused"
     QUARANTINED = "quarantined"
     RETIRED = "retired"
+
+
+class RunnerQuerySet(models.QuerySet["Runner"]):
+    def active(self) -> "RunnerQuerySet":
+        return self.filter(state=RunnerState.ACTIVE)
+
+    def alive(self) -> "RunnerQuerySet":
+        return self.filter(last_seen_at__gte=timezone.now() - datetime.timedelta(seconds=ALIVE_SECONDS))
+
+    def not_retired(self) -> "RunnerQuerySet":
+        return self.exclude(state=RunnerState.RETIRED)
 
 
 class Runner(models.Model):
@@ -32,11 +50,29 @@ class Runner(models.Model):
     registered_at = models.DateTimeField()
     last_seen_at = models.DateTimeField()
 
+    objects = RunnerQuerySet.as_manager()
+
     class Meta:
         ordering = ["name"]
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def is_alive(self) -> bool:
+        return timezone.now() - self.last_seen_at < datetime.timedelta(seconds=ALIVE_SECONDS)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return Capabilities(frozenset(self.archs), frozenset(self.limits.get("dry_run_archs", ())))
+
+
+class LeaseQuerySet(models.QuerySet["Lease"]):
+    def live(self) -> "LeaseQuerySet":
+        return self.filter(is_live=True)
+
+    def overdue(self) -> "LeaseQuerySet":
+        return self.live().filter(ends_at__lte=timezone.now())
 
 
 class Lease(models.Model):
@@ -52,6 +88,9 @@ class Lease(models.Model):
     ended_at = models.DateTimeField(null=True, blank=True)
     end_reason = models.CharField(max_length=40, blank=True, help_text="result, expired, restart, cancelled, …")
     result_sha256 = models.CharField(max_length=64, blank=True)
+    log_sequence = models.PositiveIntegerField(default=0, help_text="number of the last log chunk taken")
+
+    objects = LeaseQuerySet.as_manager()
 
     class Meta:
         ordering = ["-claimed_at"]

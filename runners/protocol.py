@@ -21,6 +21,10 @@ class LeaseLost(Exception):
     """The lease has ended: the runner must stop the run and forget it."""
 
 
+class SiteUnreachable(Exception):
+    """The site gave no answer this time; the call may be tried again, all calls are idempotent."""
+
+
 @dataclass(frozen=True)
 class Registration:
     """What a runner says of itself; `hardware` and `limits` are JSON data shown on its page."""

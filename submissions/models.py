@@ -1,6 +1,7 @@
 """Rows of the walk: Submission, Run, Event and SubmitterToken. A live cache: the store has the finished ones."""
 
 import uuid
+from datetime import datetime
 
 from django.db import models
 
@@ -50,7 +51,18 @@ class SubmissionQuerySet(models.QuerySet["Submission"]):
         return self.exclude(state__in=TERMINAL_STATES)
 
     def in_state(self, state: State) -> "SubmissionQuerySet":
-        return self.filter(state=state)
+        return self.filter(state=state, ending="")
+
+    def ending(self) -> "SubmissionQuerySet":
+        """Those whose end is decided, and whose ledger commit may be missing."""
+        return self.open().exclude(ending="")
+
+    def unmoved_since(self, moment: datetime) -> "SubmissionQuerySet":
+        """Those to which nothing happened since, so that no task has them in hand."""
+        return self.exclude(events__at__gt=moment)
+
+    def by(self, submitter: str) -> "SubmissionQuerySet":
+        return self.filter(submitter=submitter)
 
 
 class Submission(models.Model):
@@ -67,6 +79,10 @@ class Submission(models.Model):
     package_bytes = models.PositiveIntegerField()
     tree_digest = models.CharField(max_length=64, blank=True, help_text="of the files, once unpacked")
     state = models.CharField(max_length=16, choices=State.choices, default=State.RECEIVED, db_index=True)
+    ending = models.CharField(
+        max_length=16, blank=True, help_text="terminal state decided on, until its ledger commit is there"
+    )
+    is_hold_released = models.BooleanField(default=False, help_text="staff looked at the finding: it may rank")
     code = models.CharField(max_length=80, blank=True, help_text="reason code area:what of the end")
     reason = models.TextField(blank=True, help_text="one line for people")
     details = models.JSONField(default=dict, blank=True, help_text="what helps the entrant")
@@ -89,9 +105,16 @@ class Submission(models.Model):
     def __str__(self) -> str:
         return f"{self.kernel_id} {self.uuid}"
 
+    def get_absolute_url(self) -> str:
+        return f"/submissions/{self.uuid}"
+
     @property
     def is_terminal(self) -> bool:
         return self.state in TERMINAL_STATES
+
+    @property
+    def topic(self) -> str:
+        return f"submission.{self.uuid}"
 
     @property
     def arch(self) -> str:
@@ -126,6 +149,10 @@ class RunQuerySet(models.QuerySet["Run"]):
     def for_archs(self, archs: list[str]) -> "RunQuerySet":
         return self.filter(arch__in=archs)
 
+    def light(self) -> "RunQuerySet":
+        """Without what only a run's own page shows."""
+        return self.defer("record", "log").order_by("number")
+
     def in_turn(self) -> "RunQuerySet":
         return self.order_by("-priority", "queued_at", "uuid")
 
@@ -157,6 +184,7 @@ class Run(models.Model):
     message = models.TextField(blank=True)
     record = models.JSONField(null=True, blank=True, help_text="run record as in the ledger")
     log = models.TextField(blank=True, help_text="capped; the whole log is an artifact")
+    is_in_ledger = models.BooleanField(default=False, help_text="for a run without a submission")
     queued_at = models.DateTimeField()
     started_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
@@ -170,6 +198,9 @@ class Run(models.Model):
     def __str__(self) -> str:
         return f"{self.kind} {self.kernel_id} {self.uuid}"
 
+    def get_absolute_url(self) -> str:
+        return f"/runs/{self.uuid}"
+
 
 class Event(models.Model):
     """One thing a page or a poller may want to know; the id orders all of them, hints only wake readers."""
@@ -177,7 +208,7 @@ class Event(models.Model):
     submission = models.ForeignKey(
         Submission, on_delete=models.CASCADE, related_name="events", null=True, blank=True
     )
-    topic = models.CharField(max_length=120, db_index=True, help_text="submission:<uuid>, queue, runners, boards")
+    topic = models.CharField(max_length=120, db_index=True, help_text="submission.<uuid>, queue, runners, boards")
     kind = models.CharField(max_length=24, help_text="state, stage, log, …")
     text = models.TextField(blank=True)
     at = models.DateTimeField()
@@ -189,6 +220,11 @@ class Event(models.Model):
         return f"{self.topic} {self.kind} {self.text[:40]}"
 
 
+class SubmitterTokenQuerySet(models.QuerySet["SubmitterToken"]):
+    def live(self) -> "SubmitterTokenQuerySet":
+        return self.filter(revoked_at=None)
+
+
 class SubmitterToken(models.Model):
     """A submitter's bearer token: only its hash is kept."""
 
@@ -198,6 +234,8 @@ class SubmitterToken(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     last_used_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
+
+    objects = SubmitterTokenQuerySet.as_manager()
 
     def __str__(self) -> str:
         return f"{self.submitter} {self.prefix}…"

@@ -1,0 +1,1 @@
+"""The git repository that is the database: `main` holds kernels, `ledger` every finished submission."""

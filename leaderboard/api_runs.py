@@ -1,0 +1,18 @@
+"""Read API of runs: the record of one, finished or not."""
+
+from uuid import UUID
+
+from django.http import HttpResponse
+from rest_framework.decorators import api_view
+from rest_framework.request import Request
+
+from leaderboard.answers import answer, missing
+from leaderboard.run_detail import run_view
+
+
+@api_view(["GET"])
+def run(request: Request, uuid: UUID) -> HttpResponse:
+    view = run_view(uuid)
+    if view is None:
+        raise missing("run", str(uuid))
+    return answer(request, view)

@@ -1,0 +1,34 @@
+// The contestant's library in a worker, and its writable data, put back before every batch.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+namespace zoo {
+
+using Entry = void (*)(void* const tensors[], const void* const scalars[]);
+
+struct Segment {
+    std::byte* live;
+    std::byte* pristine;
+    std::size_t bytes;
+};
+
+struct Library {
+    Entry entry = nullptr;
+    std::span<const Segment> segments;
+};
+
+// Load the library by absolute path; `entry` is null where that fails. The copies lie in read-only memory.
+Library load_library(const char* path);
+
+// Undo what the kernel has remembered in its .data and .bss.
+void restore(const Library& library);
+
+// Overwrite the stack under the caller, so that nothing survives there from one batch to the next.
+void wipe_stack();
+
+// The stack a kernel may use, enforced with RLIMIT_STACK.
+inline constexpr std::size_t kStackBytes = std::size_t{1} << 20;
+
+}  // namespace zoo

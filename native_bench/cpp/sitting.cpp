@@ -1,0 +1,284 @@
+#include "sitting.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <ostream>
+#include <thread>
+#include <utility>
+
+#include "clock.hpp"
+#include "poison.hpp"
+
+namespace zoo {
+namespace {
+
+constexpr std::size_t kRedZoneBytes = 512;
+constexpr std::size_t kPartBytes = 4096;
+constexpr std::size_t kSnapshotBytes = 64 * 1024;
+constexpr std::size_t kJudgedElements = std::size_t{1} << 18U;
+constexpr std::size_t kNullBatches = 101;
+
+}  // namespace
+
+Sitting::Sitting(std::span<Contestant> contestants, const Mapping& inputs, const Mapping& pool, Pool sets, Terms terms)
+    : contestants_(contestants),
+      inputs_(inputs),
+      pool_(pool),
+      sets_(std::move(sets)),
+      terms_(terms),
+      coin_(terms.seed),
+      red_pattern_(coin_.bits()),
+      set_of_slot_(terms.batch + 1),
+      snapshot_(kSnapshotBytes + kPartBytes) {
+    for (const Contestant& contestant : contestants_) {
+        fill({contestant.outputs().data(), contestant.outputs().bytes()}, red_pattern_);
+    }
+}
+
+bool Sitting::fail(std::string what, std::size_t contestant, std::size_t tensor, std::size_t at) {
+    flaw_ = {std::move(what), contestant, tensor, at};
+    return false;
+}
+
+bool Sitting::reply_is_done(Reply reply, std::size_t index) {
+    return reply == Reply::done || fail(name_of(reply), index);
+}
+
+void Sitting::write_inputs(std::size_t slot, std::size_t set) {
+    set_of_slot_[slot] = set;
+    const std::byte* source = pool_.data() + sets_.base + set * sets_.stride;
+    const Slot& target = contestants_.front().plan().slots[slot];  // inputs are shared: every plan says the same
+    for (const PoolInput& input : sets_.inputs) {
+        std::memcpy(inputs_.data() + target.tensors[input.tensor].offset, source + input.offset, input.bytes);
+    }
+}
+
+// Each slot gets another set, drawn anew: no two calls of a batch, warm-up included, see the same contents.
+void Sitting::deal() {
+    const std::vector<std::size_t> sets = coin_.permutation(sets_.sets);
+    for (std::size_t slot = 0; slot < set_of_slot_.size(); ++slot) {
+        write_inputs(slot, sets[slot]);
+    }
+    order_ = coin_.permutation(terms_.batch);
+}
+
+void Sitting::poison_outputs(const Contestant& contestant, std::span<const std::size_t> slots) {
+    const std::uint64_t pattern = nan_pattern(coin_);
+    for (const std::size_t slot : slots) {
+        for (const PoolOutput& output : sets_.outputs) {
+            const Tensor& tensor = contestant.plan().slots[slot].tensors[output.tensor];
+            fill({contestant.outputs().data() + tensor.offset, tensor.bytes}, pattern);
+        }
+    }
+}
+
+bool Sitting::batch(std::size_t index, std::size_t warm, std::size_t count, std::uint64_t& elapsed_ns) {
+    const Contestant& contestant = contestants_[index];
+    Plan& plan = contestant.plan();
+    plan.warm = warm;
+    plan.count = count;
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < warm; ++i) {
+        plan.order[at++] = terms_.batch;
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+        plan.order[at++] = order_[i];
+    }
+    const std::span<const std::uint64_t> used(plan.order, at);
+    const std::vector<std::size_t> slots(used.begin(), used.end());
+    poison_outputs(contestant, slots);
+    plan_snapshot(std::span(slots).subspan(warm));
+    if (!contestant.resume() || !reply_is_done(contestant.prepare(coin_.token(), terms_.timeout_ns), index)) {
+        return flaw_.what.empty() ? fail("died", index) : false;
+    }
+    const Reply reply = contestant.ring(coin_.token(), terms_.timeout_ns, elapsed_ns);
+    take_snapshot(contestant);  // at once: a kernel that said done too early is still writing
+    if (!reply_is_done(reply, index)) {
+        return false;
+    }
+    return contestant.stop() ? judge(index, slots) : fail("died", index);
+}
+
+void Sitting::plan_parts(std::size_t slot, std::size_t output, std::size_t& at) {
+    const PoolOutput& shape = sets_.outputs[output];
+    const std::size_t element = size_of(shape.dtype);
+    const std::size_t per_part = kPartBytes / element;
+    const std::size_t parts = (shape.elements + per_part - 1) / per_part;
+    for (const std::size_t part : coin_.permutation(parts)) {
+        if (at >= kSnapshotBytes) {
+            return;
+        }
+        const std::size_t begin = part * per_part;
+        const std::size_t elements = std::min(per_part, shape.elements - begin);
+        parts_.push_back({output, slot, begin, elements, at});
+        at += kPartBytes;
+    }
+}
+
+// The last call's output always (it is what an early `done` endangers), others as far as they fit.
+void Sitting::plan_snapshot(std::span<const std::size_t> timed) {
+    parts_.clear();
+    std::size_t at = 0;
+    std::vector<std::size_t> others(timed.begin(), timed.end());
+    if (others.empty()) {
+        return;
+    }
+    const std::size_t last = others.back();
+    others.pop_back();
+    coin_.shuffle(std::span<std::size_t>(others));
+    others.insert(others.begin(), last);
+    for (const std::size_t slot : others) {
+        for (std::size_t output = 0; output < sets_.outputs.size(); ++output) {
+            plan_parts(slot, output, at);
+        }
+    }
+    coin_.shuffle(std::span<Part>(parts_));
+}
+
+void Sitting::take_snapshot(const Contestant& contestant) {
+    for (const Part& part : parts_) {
+        const PoolOutput& output = sets_.outputs[part.output];
+        const std::size_t element = size_of(output.dtype);
+        const std::size_t offset = contestant.plan().slots[part.slot].tensors[output.tensor].offset;
+        std::memcpy(snapshot_.data() + part.at, contestant.outputs().data() + offset + part.begin * element,
+                    part.elements * element);
+    }
+}
+
+const double* Sitting::bound(std::size_t slot, std::size_t offset) const {
+    return reinterpret_cast<const double*>(pool_.data() + sets_.base + set_of_slot_[slot] * sets_.stride + offset);
+}
+
+bool Sitting::judge_slot(std::size_t index, std::size_t slot) {
+    const Contestant& contestant = contestants_[index];
+    for (const PoolOutput& output : sets_.outputs) {
+        const std::size_t offset = contestant.plan().slots[slot].tensors[output.tensor].offset;
+        const auto wrong = first_wrong(output.dtype, contestant.outputs().data() + offset,
+                                       bound(slot, output.lo_offset), bound(slot, output.hi_offset),
+                                       output.elements);
+        if (wrong) {
+            return fail("wrong", index, output.tensor, *wrong);
+        }
+    }
+    return true;
+}
+
+// Asked after the outputs themselves were found right: what is wrong here was written after `done`.
+bool Sitting::judge_snapshot(std::size_t index) {
+    for (const Part& part : parts_) {
+        const PoolOutput& output = sets_.outputs[part.output];
+        const auto wrong = first_wrong(output.dtype, snapshot_.data() + part.at,
+                                       bound(part.slot, output.lo_offset) + part.begin,
+                                       bound(part.slot, output.hi_offset) + part.begin, part.elements);
+        if (wrong) {
+            return fail("wrong_at_done", index, output.tensor, part.begin + *wrong);
+        }
+    }
+    return true;
+}
+
+bool Sitting::judge_red_zones(std::size_t index, std::size_t slot) {
+    const Mapping& outputs = contestants_[index].outputs();
+    for (const PoolOutput& output : sets_.outputs) {
+        const Tensor& tensor = contestants_[index].plan().slots[slot].tensors[output.tensor];
+        for (const std::size_t begin : {tensor.offset - kRedZoneBytes, tensor.offset + tensor.bytes}) {
+            if (first_change({outputs.data() + begin, kRedZoneBytes}, red_pattern_, begin)) {
+                return fail("red_zone", index, output.tensor);
+            }
+        }
+    }
+    return true;
+}
+
+// Which outputs are judged is chosen here, after `done`: all of them where that is cheap.
+bool Sitting::judge(std::size_t index, std::span<const std::size_t> slots) {
+    std::size_t elements = 0;
+    for (const PoolOutput& output : sets_.outputs) {
+        elements += output.elements;
+    }
+    std::vector<std::size_t> chosen(slots.begin(), slots.end());
+    coin_.shuffle(std::span<std::size_t>(chosen));
+    chosen.resize(std::min(chosen.size(), std::max<std::size_t>(1, kJudgedElements / std::max<std::size_t>(1, elements))));
+    for (const std::size_t slot : chosen) {
+        if (!judge_slot(index, slot)) {
+            return is_finished_late(index, slot) ? fail("wrong_at_done", index, flaw_.tensor, flaw_.index) : false;
+        }
+        if (!judge_red_zones(index, slot)) {
+            return false;
+        }
+    }
+    return judge_snapshot(index);
+}
+
+// A wrong output that comes right when its worker may run on: done was said before the work was.
+bool Sitting::is_finished_late(std::size_t index, std::size_t slot) {
+    const Flaw found = flaw_;
+    const Contestant& contestant = contestants_[index];
+    bool is_right = false;
+    if (contestant.resume()) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        is_right = contestant.stop() && judge_slot(index, slot);
+    }
+    flaw_ = found;
+    return is_right;
+}
+
+bool Sitting::measure_null(std::size_t contestant, std::uint64_t& median_ns) {
+    std::vector<std::uint64_t> taken(kNullBatches);
+    deal();
+    for (std::uint64_t& elapsed_ns : taken) {
+        if (!batch(contestant, 0, 0, elapsed_ns)) {
+            return false;
+        }
+    }
+    std::nth_element(taken.begin(), taken.begin() + kNullBatches / 2, taken.end());
+    median_ns = taken[kNullBatches / 2];
+    return true;
+}
+
+bool Sitting::least_call(std::size_t contestant, std::size_t calls, std::uint64_t& least_ns) {
+    least_ns = ~std::uint64_t{0};
+    for (std::size_t i = 0; i < calls; ++i) {
+        std::uint64_t elapsed_ns = 0;
+        deal();
+        if (!batch(contestant, 1, 1, elapsed_ns)) {
+            return false;
+        }
+        least_ns = std::min(least_ns, elapsed_ns);
+    }
+    return true;
+}
+
+bool Sitting::run_half(std::size_t round, std::size_t half, std::span<const std::size_t> turn, std::ostream& lines) {
+    deal();
+    for (const std::size_t index : turn) {
+        std::uint64_t elapsed_ns = 0;
+        if (!batch(index, 1, terms_.batch, elapsed_ns)) {
+            return false;
+        }
+        lines << "batch " << round << ' ' << half << ' ' << index << ' ' << elapsed_ns << '\n';
+    }
+    return true;
+}
+
+// A round is A B B A or B A A B by coin (A B C C B A with an incumbent): a linear drift cancels.
+bool Sitting::run(std::ostream& lines) {
+    const std::uint64_t begin = now_ns();
+    for (std::size_t round = 0; round < terms_.rounds; ++round) {
+        if (round >= terms_.least_rounds && now_ns() - begin > terms_.budget_ns) {
+            break;
+        }
+        std::vector<std::size_t> turn = coin_.permutation(contestants_.size());
+        if (!run_half(round, 0, turn, lines)) {
+            return false;
+        }
+        std::reverse(turn.begin(), turn.end());
+        if (!run_half(round, 1, turn, lines)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+}  // namespace zoo

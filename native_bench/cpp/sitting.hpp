@@ -1,0 +1,112 @@
+// A sitting of one case in one set of processes: rounds of batches, each contestant woken alone, all judged.
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "coin.hpp"
+#include "contestant.hpp"
+#include "judge.hpp"
+#include "mapping.hpp"
+
+namespace zoo {
+
+struct PoolInput {
+    std::size_t tensor;
+    std::size_t bytes;
+    std::size_t offset;
+};
+
+struct PoolOutput {
+    std::size_t tensor;
+    Dtype dtype;
+    std::size_t elements;
+    std::size_t lo_offset;
+    std::size_t hi_offset;
+};
+
+// K ready-made sets of inputs with the bounds of their outputs; set k begins at `base + k * stride`.
+struct Pool {
+    std::size_t base;
+    std::size_t stride;
+    std::size_t sets;
+    std::vector<PoolInput> inputs;
+    std::vector<PoolOutput> outputs;
+};
+
+struct Terms {
+    std::uint64_t seed;
+    std::size_t rounds;
+    std::size_t least_rounds;
+    std::uint64_t budget_ns;
+    std::uint64_t timeout_ns;
+    std::size_t batch;
+};
+
+struct Flaw {
+    std::string what;  // died late early wrong wrong_at_done red_zone
+    std::size_t contestant = 0;
+    std::size_t tensor = 0;
+    std::size_t index = 0;
+};
+
+class Sitting {
+public:
+    Sitting(std::span<Contestant> contestants, const Mapping& inputs, const Mapping& pool, Pool sets, Terms terms);
+
+    // The median of what an empty batch takes. Asked of the baseline only: a contestant could stretch its own.
+    bool measure_null(std::size_t contestant, std::uint64_t& median_ns);
+
+    // The least of `calls` batches of one call: the pilot.
+    bool least_call(std::size_t contestant, std::size_t calls, std::uint64_t& least_ns);
+
+    // All rounds; writes one line "batch ROUND HALF CONTESTANT NS" each. False: see flaw().
+    bool run(std::ostream& lines);
+
+    [[nodiscard]] const Flaw& flaw() const { return flaw_; }
+
+private:
+    // A piece of one output, copied at `done`.
+    struct Part {
+        std::size_t output;
+        std::size_t slot;
+        std::size_t begin;
+        std::size_t elements;
+        std::size_t at;
+    };
+
+    void deal();
+    void write_inputs(std::size_t slot, std::size_t set);
+    void poison_outputs(const Contestant& contestant, std::span<const std::size_t> slots);
+    bool batch(std::size_t index, std::size_t warm, std::size_t count, std::uint64_t& elapsed_ns);
+    bool reply_is_done(Reply reply, std::size_t index);
+    void plan_snapshot(std::span<const std::size_t> timed);
+    void plan_parts(std::size_t slot, std::size_t output, std::size_t& at);
+    void take_snapshot(const Contestant& contestant);
+    bool judge(std::size_t index, std::span<const std::size_t> slots);
+    bool judge_slot(std::size_t index, std::size_t slot);
+    bool is_finished_late(std::size_t index, std::size_t slot);
+    bool judge_snapshot(std::size_t index);
+    bool judge_red_zones(std::size_t index, std::size_t slot);
+    bool run_half(std::size_t round, std::size_t half, std::span<const std::size_t> turn, std::ostream& lines);
+    bool fail(std::string what, std::size_t contestant, std::size_t tensor = 0, std::size_t at = 0);
+    [[nodiscard]] const double* bound(std::size_t slot, std::size_t offset) const;
+
+    std::span<Contestant> contestants_;
+    const Mapping& inputs_;
+    const Mapping& pool_;
+    Pool sets_;
+    Terms terms_;
+    Coin coin_;
+    std::uint64_t red_pattern_;
+    std::vector<std::size_t> set_of_slot_;
+    std::vector<std::size_t> order_;
+    std::vector<Part> parts_;
+    std::vector<std::byte> snapshot_;
+    Flaw flaw_;
+};
+
+}  // namespace zoo

@@ -1,0 +1,184 @@
+// The trusted timer: it owns the clock and the judged memory, never a contestant's code.
+//
+// It reads commands (words and numbers) on stdin and answers in lines on stdout:
+//   inputs FD BYTES | pool FD BYTES | contestant PID DOOR PLAN OUTPUTS OUTPUTS_BYTES      -> ok
+//   call CONTESTANT TIMEOUT_NS                                                           -> done NS | died | late | early
+//   case SEED ROUNDS LEAST BUDGET_NS TIMEOUT_NS BATCH  BASE STRIDE SETS
+//        INPUTS {TENSOR BYTES OFFSET}  OUTPUTS {TENSOR DTYPE ELEMENTS LO HI}             -> ok
+//   null CONTESTANT | pilot CONTESTANT CALLS                                             -> ns N | flaw …
+//   run                                                    -> batch ROUND HALF CONTESTANT NS …, end | flaw …
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "clock.hpp"
+#include "sitting.hpp"
+
+namespace {
+
+using namespace zoo;
+
+template <class T>
+T next() {
+    T value{};
+    std::cin >> value;
+    return value;
+}
+
+class Timer {
+public:
+    // False when a mapping fails or a command is unknown: the reader of our answers then sees the end.
+    bool obey(const std::string& command) {
+        if (command == "inputs" || command == "pool") {
+            return map(command == "pool" ? pool_ : inputs_);
+        }
+        if (command == "contestant") {
+            return seat();
+        }
+        if (command == "call") {
+            return call();
+        }
+        if (command == "case") {
+            return open_case();
+        }
+        if (sitting_ == nullptr) {
+            return false;
+        }
+        if (command == "null" || command == "pilot") {
+            return ask(command == "pilot");
+        }
+        return command == "run" && run();
+    }
+
+private:
+    bool map(Mapping& target) {
+        const int descriptor = next<int>();
+        target = Mapping(descriptor, next<std::size_t>(), true);
+        std::cout << "ok" << std::endl;
+        return target.is_mapped();
+    }
+
+    bool seat() {
+        const auto pid = next<pid_t>();
+        Mapping door(next<int>(), 4096, true);
+        Mapping plan(next<int>(), sizeof(Plan), true);
+        const int descriptor = next<int>();
+        Mapping outputs(descriptor, next<std::size_t>(), true);
+        if (!door.is_mapped() || !plan.is_mapped() || !outputs.is_mapped()) {
+            return false;
+        }
+        contestants_.emplace_back(pid, std::move(door), std::move(plan), std::move(outputs));
+        // The worker is left running until its first ready: only a sealed worker may be stopped.
+        std::cout << (await_sealed() ? "ok" : "died") << std::endl;
+        return true;
+    }
+
+    bool await_sealed() {
+        constexpr std::uint64_t second_ns = 1'000'000'000;
+        const Contestant& newcomer = contestants_.back();
+        newcomer.plan().warm = 0;
+        newcomer.plan().count = 0;
+        std::uint64_t elapsed_ns = 0;
+        return newcomer.prepare(coin_.token(), 20 * second_ns) == Reply::done &&
+               newcomer.ring(coin_.token(), second_ns, elapsed_ns) == Reply::done && newcomer.stop();
+    }
+
+    bool call() {
+        const Contestant& contestant = contestants_.at(next<std::size_t>());
+        const auto timeout_ns = next<std::uint64_t>();
+        std::uint64_t elapsed_ns = 0;
+        Reply reply = contestant.resume() ? contestant.prepare(coin_.token(), timeout_ns) : Reply::died;
+        if (reply == Reply::done) {
+            reply = contestant.ring(coin_.token(), timeout_ns, elapsed_ns);
+        }
+        if (reply == Reply::done && !contestant.stop()) {
+            reply = Reply::died;
+        }
+        std::cout << name_of(reply) << ' ' << elapsed_ns << std::endl;
+        return true;
+    }
+
+    bool open_case() {
+        Terms terms{};
+        std::cin >> terms.seed >> terms.rounds >> terms.least_rounds >> terms.budget_ns >> terms.timeout_ns >> terms.batch;
+        Pool sets{};
+        std::cin >> sets.base >> sets.stride >> sets.sets;
+        sets.inputs.resize(next<std::size_t>());
+        for (PoolInput& input : sets.inputs) {
+            std::cin >> input.tensor >> input.bytes >> input.offset;
+        }
+        sets.outputs.resize(next<std::size_t>());
+        for (PoolOutput& output : sets.outputs) {
+            output.tensor = next<std::size_t>();
+            output.dtype = static_cast<Dtype>(next<std::uint64_t>());
+            std::cin >> output.elements >> output.lo_offset >> output.hi_offset;
+        }
+        if (!std::cin || terms.batch + 1 > std::min(kMaxSlots, sets.sets)) {
+            return false;
+        }
+        sitting_ = std::make_unique<Sitting>(std::span(contestants_), inputs_, pool_, std::move(sets), terms);
+        std::cout << "ok" << std::endl;
+        return true;
+    }
+
+    bool ask(bool is_pilot) {
+        const auto contestant = next<std::size_t>();
+        std::uint64_t answer_ns = 0;
+        const bool is_right = is_pilot ? sitting_->least_call(contestant, next<std::size_t>(), answer_ns)
+                                       : sitting_->measure_null(contestant, answer_ns);
+        if (is_right) {
+            std::cout << "ns " << answer_ns << std::endl;
+        } else {
+            report_flaw();
+        }
+        return true;
+    }
+
+    bool run() {
+        if (sitting_->run(std::cout)) {
+            std::cout << "end" << std::endl;
+        } else {
+            report_flaw();
+        }
+        return true;
+    }
+
+    void report_flaw() const {
+        const Flaw& flaw = sitting_->flaw();
+        std::cout << "flaw " << flaw.what << ' ' << flaw.contestant << ' ' << flaw.tensor << ' ' << flaw.index
+                  << std::endl;
+    }
+
+    Mapping inputs_, pool_;
+    std::vector<Contestant> contestants_;
+    std::unique_ptr<Sitting> sitting_;
+    Coin coin_{std::random_device{}()};
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc == 2) {
+        cpu_set_t set;
+        CPU_ZERO(&set);
+        CPU_SET(static_cast<std::size_t>(std::atoi(argv[1])), &set);
+        sched_setaffinity(0, sizeof set, &set);
+    }
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // a timer that outlives its run would hold a core
+    put_first(getpid());
+    Timer timer;
+    std::string command;
+    while (std::cin >> command) {
+        if (!timer.obey(command)) {
+            return 1;
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,133 @@
+"""Where a contestant's tensors lie, and the plan that tells its worker: the Python side of cpp/door.hpp."""
+
+import math
+import random
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from native_bench.memory import SharedMemory
+from submissions.kernel_package.dtypes import DTYPE_BYTES
+from submissions.kernel_package.problem import Problem
+
+MAX_SLOTS = 72
+_MAX_ARGUMENTS = 16
+RED_ZONE_BYTES = 512
+_PAGE = 4096
+_LINE = 64
+
+_HEAD = struct.Struct("<4Q")
+_ORDER_AT = _HEAD.size
+_SLOTS_AT = _ORDER_AT + 8 * MAX_SLOTS
+_TENSOR = struct.Struct("<3Q")
+_SLOT_BYTES = _MAX_ARGUMENTS * (_TENSOR.size + 8)
+PLAN_BYTES = _SLOTS_AT + MAX_SLOTS * _SLOT_BYTES
+DOOR_BYTES = _PAGE
+
+_SCALAR_FORMATS = {
+    "fp64": "d", "fp32": "f", "fp16": "e", "i8": "b", "i16": "h", "i32": "i", "i64": "q",
+    "u8": "B", "u16": "H", "u32": "I", "u64": "Q",
+}  # fmt: skip
+
+# Door words, as in door.hpp: flags 128 bytes apart, then the fault.
+_FAULT_AT = 4 * 128
+_FAULT = struct.Struct("<5Q")
+
+
+@dataclass(frozen=True)
+class Place:
+    """One tensor of one slot: in the inputs (shared, read-only for workers) or in the contestant's outputs."""
+
+    is_input: bool
+    offset: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Arena:
+    """The places of all slots, slot by slot in the problem's order of tensors."""
+
+    slots: tuple[tuple[Place, ...], ...]
+    input_bytes: int
+    output_bytes: int
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What a dying worker said of itself: a hint, never evidence."""
+
+    signal: int
+    code: int
+    address: int
+    region: int
+    offset: int
+
+
+def arena_bytes(problem: Problem, dims: Mapping[str, int], slots: int) -> int:
+    """Return an upper bound of the bytes that either region of an arena needs."""
+    per_slot = problem.tensor_bytes_of(dims) + len(problem.tensors) * 4 * _PAGE
+    return slots * per_slot + 4 * _PAGE
+
+
+def lay_out(problem: Problem, dims: Mapping[str, int], slots: int, coin: random.Random) -> Arena:
+    """Place every tensor at a random 64-byte offset of its own page, a red zone from its neighbours."""
+    shapes = problem.shapes(dims)
+    ends = {True: 0, False: _PAGE}
+    placed = []
+    for _ in range(slots):
+        places = []
+        for tensor in problem.tensors:
+            is_input = tensor.role == "in"
+            size = math.prod(shapes[tensor.name]) * DTYPE_BYTES[tensor.dtype]
+            offset = _page_after(ends[is_input]) + _LINE * coin.randrange(_PAGE // _LINE)
+            places.append(Place(is_input, offset, size))
+            ends[is_input] = offset + size + RED_ZONE_BYTES
+        placed.append(tuple(places))
+    return Arena(tuple(placed), ends[True] + _PAGE, ends[False] + _PAGE)
+
+
+def write_plan(plan: SharedMemory, problem: Problem, arena: Arena, dims: Mapping[str, int]) -> None:
+    """Write all slots; their order is written before each batch, by `write_order` or by the timer."""
+    values = problem.scalar_values(dims)
+    scalars = b"".join(scalar_bytes(scalar.dtype, values[scalar.name]) for scalar in problem.scalars)
+    _HEAD.pack_into(plan.map, 0, len(problem.tensors), len(problem.scalars), 0, 0)
+    for slot, places in enumerate(arena.slots):
+        at = _SLOTS_AT + slot * _SLOT_BYTES
+        for place in places:
+            _TENSOR.pack_into(plan.map, at, 0 if place.is_input else 1, place.offset, place.bytes)
+            at += _TENSOR.size
+        at = _SLOTS_AT + slot * _SLOT_BYTES + _MAX_ARGUMENTS * _TENSOR.size
+        plan.map[at : at + len(scalars)] = scalars
+
+
+def write_order(plan: SharedMemory, slots: Sequence[int]) -> None:
+    """Ask for these slots, none of them as a warm-up."""
+    struct.pack_into("<2Q", plan.map, 16, 0, len(slots))
+    struct.pack_into(f"<{len(slots)}Q", plan.map, _ORDER_AT, *slots)
+
+
+def scalar_bytes(dtype: str, value: int | float) -> bytes:
+    """Return a scalar as the wrapper reads it, padded to 8 bytes."""
+    if dtype == "bf16":
+        return struct.pack("<f", value)[2:].ljust(8, b"\0")
+    return struct.pack(f"<{_SCALAR_FORMATS[dtype]}", value).ljust(8, b"\0")
+
+
+def read_fault(door: SharedMemory) -> Fault | None:
+    """Return the fault that the worker wrote before it died, if any."""
+    fault = Fault(*_FAULT.unpack_from(door.map, _FAULT_AT))
+    return fault if fault.signal else None
+
+
+def place_at(arena: Arena, fault: Fault) -> tuple[int, int] | None:
+    """Return (slot, tensor index) of the tensor that a fault lies in or just behind."""
+    for slot, places in enumerate(arena.slots):
+        for index, place in enumerate(places):
+            is_same_region = place.is_input == (fault.region == 0)
+            if is_same_region and place.offset <= fault.offset < place.offset + place.bytes + RED_ZONE_BYTES:
+                return slot, index
+    return None
+
+
+def _page_after(offset: int) -> int:
+    return (offset + _PAGE - 1) // _PAGE * _PAGE

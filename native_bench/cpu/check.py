@@ -1,0 +1,224 @@
+"""Is the kernel right? Every public and hidden case on fresh inputs, with poisoned outputs, judged elsewhere."""
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from native_bench.bench import Bench, seed_of
+from native_bench.cpu.arena import RED_ZONE_BYTES, Arena, Place, arena_bytes, lay_out, write_order, write_plan
+from native_bench.cpu.bounds import FirstWrong
+from native_bench.cpu.draws import Draw, DrawnSet, Draws, Span
+from native_bench.cpu.timer import Timer, TimerSilent
+from native_bench.cpu.worker import Worker, WorkerTerms, death_of, seat, start_worker
+from native_bench.memory import SharedMemory
+from native_bench.outcome import RunEnded
+from submissions.evaluation.verdicts import Verdict
+from submissions.kernel_package.problem import Problem
+
+_PLACES = 2
+
+
+@dataclass(frozen=True)
+class Item:
+    """One check: a set of inputs, and its public case (None: a hidden one, of which nothing is told)."""
+
+    case_id: str | None
+    draw: Draw
+
+
+def check_items(
+    problem: Problem,
+    hidden_dims: Sequence[Mapping[str, int]],
+    known: tuple[tuple[str, ...], frozenset[str]],
+    secret: bytes,
+) -> list[Item]:
+    """Return what is checked: each public case, the smallest with every distribution, each hidden shape."""
+    distributions, exact = known
+    wanted: list[tuple[str | None, Mapping[str, int], str]] = [
+        (case.id, case.dims, case.distribution) for case in problem.cases
+    ]
+    smallest = min(problem.cases, key=lambda case: problem.tensor_bytes_of(case.dims))
+    wanted += [(smallest.id, smallest.dims, name) for name in distributions if name != smallest.distribution]
+    wanted += [(None, dims, distributions[at % len(distributions)]) for at, dims in enumerate(hidden_dims)]
+    return [
+        Item(case_id, Draw(dims, name, seed_of(secret, f"check {at}"), name in exact))
+        for at, (case_id, dims, name) in enumerate(wanted)
+    ]
+
+
+def check(bench: Bench, library: Path, items: Sequence[Item], draws: Draws) -> dict[str, float]:
+    """Return the greatest scaled error of each public case; raises RunEnded on the first thing wrong.
+
+    `draws` begins with the items' sets, in order.
+    """
+    room = max(arena_bytes(bench.problem, item.draw.dims, _PLACES) for item in items)
+    seconds = 60 + 2 * len(items) * bench.problem.timeout_s
+    with SharedMemory("inputs", room) as inputs:
+        terms = WorkerTerms(bench.programs.worker, library, inputs, room, bench.worker_core, seconds)
+        worker = start_worker("candidate", terms, bench.sandbox)
+        try:
+            with Timer(bench.programs.timer, bench.timer_core, (inputs, *worker.memories)) as timer:
+                seat(timer, worker, "check")
+                return _check_all(_Table(bench, timer, worker, inputs, draws), items)
+        finally:
+            worker.close()
+
+
+def _check_all(table: "_Table", items: Sequence[Item]) -> dict[str, float]:
+    errors: dict[str, float] = {}
+    for at, item in enumerate(items):
+        worst = table.check(item, table.draws.sets[at])
+        if item.case_id is not None:
+            errors[item.case_id] = max(worst, errors.get(item.case_id, 0.0))
+        table.bench.reporter.progress((at + 1) / len(items))
+    return errors
+
+
+@dataclass(frozen=True)
+class _Table:
+    """One worker with its timer and memories, checked item by item."""
+
+    bench: Bench
+    timer: Timer
+    worker: Worker
+    inputs: SharedMemory
+    draws: Draws
+
+    def check(self, item: Item, drawn: DrawnSet) -> float:
+        """Run the item at two places with two poisons; return the greatest scaled error."""
+        problem = self.bench.problem
+        coin = self.bench.coin(f"places {drawn.begin}")
+        arena = lay_out(problem, item.draw.dims, _PLACES, coin)
+        write_plan(self.worker.plan, problem, arena, item.draw.dims)
+        # Copied: numpy views of the shared pages would outlive their closing.
+        outputs = [self._run(item, drawn, arena, slot, coin) for slot in range(_PLACES)]
+        worst = max(
+            (self._judge(item, drawn, span, outputs[0][span.index]) for span in drawn.outputs), default=0.0
+        )
+        for span in drawn.outputs:
+            self._compare(item, span, outputs[0][span.index], outputs[1][span.index])
+        return worst
+
+    def _run(
+        self, item: Item, drawn: DrawnSet, arena: Arena, slot: int, coin: random.Random
+    ) -> dict[int, NDArray[np.uint8]]:
+        red = coin.randrange(256)
+        self.worker.outputs.bytes[:] = red
+        for span in drawn.inputs:
+            _bytes_at(self.inputs, arena.slots[slot][span.index])[:] = self.draws.input_bytes(span)
+        for span in drawn.outputs:
+            _poison(_bytes_at(self.worker.outputs, arena.slots[slot][span.index]), coin)
+        write_order(self.worker.plan, [slot])
+        self._call(item, arena)
+        for span in drawn.inputs:
+            if not np.array_equal(
+                _bytes_at(self.inputs, arena.slots[slot][span.index]), self.draws.input_bytes(span)
+            ):
+                raise _refused(
+                    item, Verdict.CHEAT_SUSPECTED, "input-changed", f"the input {span.tensor.name} changed"
+                )
+        for span in drawn.outputs:
+            self._check_red_zones(item, span, arena.slots[slot][span.index], red)
+        return {
+            span.index: _bytes_at(self.worker.outputs, arena.slots[slot][span.index]).copy()
+            for span in drawn.outputs
+        }
+
+    def _call(self, item: Item, arena: Arena) -> None:
+        seconds = self.bench.problem.timeout_s
+        try:
+            reply = self.timer.ask(f"call 0 {self.bench.timeout_ns}", 3 * seconds + 10)[0]
+        except TimerSilent:
+            reply = "late"
+        if reply == "late":
+            raise _refused(
+                item, Verdict.TIMED_OUT, "timed-out", f"one call took more than {seconds:g} s", f"{seconds:g} s"
+            )
+        if reply == "early":
+            raise _refused(
+                item, Verdict.CHEAT_SUSPECTED, "done-before-go", "the kernel wrote to the harness's flags"
+            )
+        if reply == "died":
+            end = death_of(self.worker, "check", self.bench.problem, arena)
+            raise end if item.case_id is not None else _hidden_death(end)
+
+    def _check_red_zones(self, item: Item, span: Span, place: Place, red: int) -> None:
+        memory = self.worker.outputs.bytes
+        zones = (
+            memory[place.offset - RED_ZONE_BYTES : place.offset],
+            memory[place.offset + place.bytes :][:RED_ZONE_BYTES],
+        )
+        if any((zone != red).any() for zone in zones):
+            where = "before" if (zones[0] != red).any() else "behind"
+            message = f"the kernel wrote {where} the output {span.tensor.name}"
+            raise _refused(item, Verdict.WRONG_RESULT, "out-of-bounds", message)
+
+    def _judge(self, item: Item, drawn: DrawnSet, span: Span, output: NDArray[np.uint8]) -> float:
+        judge = self.draws.truth(drawn, span)
+        wrong = judge.first_wrong(output)
+        if wrong is not None:
+            raise _wrong_element(self.bench.problem, item, span, wrong)
+        if judge.breaks_guard(output):
+            message = f"{span.tensor.name} as a whole is farther off than rounding explains"
+            raise _refused(item, Verdict.WRONG_RESULT, "wrong-result", message)
+        return judge.scaled_error(output)
+
+    def _compare(self, item: Item, span: Span, first: NDArray[np.uint8], second: NDArray[np.uint8]) -> None:
+        if not np.array_equal(first, second):
+            message = f"{span.tensor.name} differs between two runs on the same input at other addresses"
+            raise _refused(item, Verdict.NONDETERMINISTIC, "nondeterministic", message)
+
+
+def _bytes_at(memory: SharedMemory, place: Place) -> NDArray[np.uint8]:
+    return np.frombuffer(memory.map, np.uint8, place.bytes, place.offset)
+
+
+def _poison(target: NDArray[np.uint8], coin: random.Random) -> None:
+    """Fill with bytes that are NaN in every floating type."""
+    halves = np.array([0x7FF0 | coin.randrange(1, 16) | coin.choice((0, 0x8000)) for _ in range(4)], "<u2")
+    target[:] = np.resize(halves.view(np.uint8), target.size)
+
+
+def _wrong_element(problem: Problem, item: Item, span: Span, wrong: FirstWrong) -> RunEnded:
+    if item.case_id is None:
+        return _refused(item, Verdict.WRONG_RESULT, "wrong-result", "")
+    shape = problem.shapes(item.draw.dims)[span.tensor.name]
+    index = [int(part) for part in np.unravel_index(wrong.index, shape)]
+    first: dict[str, Any] = {
+        "case": item.case_id,
+        "distribution": item.draw.distribution,
+        "tensor": span.tensor.name,
+        "index": index,
+        "got": _finite(wrong.got),
+        "expected": wrong.expected,
+        "allowed": wrong.allowed,
+    }
+    message = (
+        f"case {item.case_id} ({item.draw.distribution}): {span.tensor.name}{index} is {wrong.got:.9g}, "
+        f"expected {wrong.expected:.9g}, allowed error {wrong.allowed:.3g}"
+    )
+    return RunEnded(Verdict.WRONG_RESULT, "check:wrong-result", message, first_wrong=first)
+
+
+def _finite(value: float) -> float | str:
+    return value if np.isfinite(value) else str(value)
+
+
+def _refused(item: Item, verdict: Verdict, code: str, message: str, limit: str | None = None) -> RunEnded:
+    """Return the end of the run; of a hidden case only that one failed is told."""
+    details = {} if limit is None else {"limit": limit}
+    if item.case_id is None:
+        return RunEnded(verdict, "check:hidden-case", "a hidden case fails", hidden="failed", **details)
+    return RunEnded(verdict, f"check:{code}", f"case {item.case_id}: {message}", case=item.case_id, **details)
+
+
+def _hidden_death(end: RunEnded) -> RunEnded:
+    if end.verdict.is_infra:
+        return end
+    signal = {key: value for key, value in end.details.items() if key == "signal"}
+    return RunEnded(end.verdict, "check:hidden-case", "a hidden case fails", hidden="failed", **signal)

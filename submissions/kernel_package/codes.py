@@ -1,0 +1,37 @@
+"""Every code an entrant's package can be refused with, in one line each: stable names for docs and agents."""
+
+from collections.abc import Mapping
+
+PACKAGE_CODES: Mapping[str, str] = {
+    "package:not-an-archive": "it is no readable tar.gz of plain files and folders",
+    "package:too-large": "it is over the packed or unpacked size limit",
+    "package:too-many-files": "it has more files than allowed",
+    "package:bomb": "it unpacks to far more than its size",
+    "package:path-escapes": "a name leaves the kernel's folder",
+    "package:absolute-path": "a name is absolute",
+    "package:link": "it holds a symbolic or hard link",
+    "package:device": "it holds a device or fifo",
+    "package:duplicate-name": "two names are, or could be taken for, the same",
+    "package:bad-encoding": "a name is not UTF-8, too long, or has a control character or backslash",
+    "package:reserved-name": "a name has a meaning to git",
+    "package:two-roots": "it holds more than one kernel's folder, or files beside the wrapping folder",
+    "package:unknown-file": ".kernel_package holds a file that is not one of its own",
+    "package:missing-description": ".kernel_package/desc.yaml is missing",
+    "package:yaml": "a YAML file cannot be read as plain data",
+    "package:yaml-alias": "a YAML file uses an alias",
+    "package:yaml-duplicate-key": "a YAML file has a key twice",
+    "package:schema": "a document does not fit its JSON Schema",
+    "package:expression": "an integer expression is malformed, divides by zero or overflows",
+    "package:kernel-id": "a kernel_id is malformed",
+    "package:board-id": "a board's name is malformed",
+    "package:problem-id": "a problem's name is malformed",
+    "package:kernel-id-mismatch": "desc.yaml names another kernel_id than the submission",
+    "package:unknown-problem": "the problem does not exist",
+    "package:unknown-board": "the problem has no board on that arch",
+    "package:problem": "a problem.yaml contradicts itself",
+    "package:harness": "the harness is unknown or does not fit the arch or board",
+    "package:launch": "a CUDA launch names an unknown argument or has an impossible size",
+    "package:source-missing": "a source or include folder of desc.yaml is not in the package",
+    "package:entry-missing": "the entry's source or symbol is not in the package",
+    "package:grader-modified": "a script of the grader differs from the board's",
+}

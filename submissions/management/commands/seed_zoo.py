@@ -1,0 +1,19 @@
+"""`manage.py seed_zoo`: the store with its starter problems and baselines, and the starter kernels sent in."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandParser
+
+from submissions.starter import seed_store, submit_starters
+
+
+class Command(BaseCommand):
+    help = "Create the store if needed, commit the starter zoo to it, and submit the starter kernels."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--no-submit", action="store_true", help="only seed the store, submit nothing")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        self.stdout.write(f"seeded {seed_store()} files")
+        if not options["no_submit"]:
+            self.stdout.write(f"submitted {submit_starters()} kernels")

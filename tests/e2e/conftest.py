@@ -1,0 +1,27 @@
+"""The cast of the end-to-end tests: one site for the tests that only use it, another for those that break it."""
+
+import platform
+
+import pytest
+
+from tests.e2e.site import Site
+
+
+@pytest.fixture(scope="session")
+def arch():
+    return platform.machine()
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory):
+    """A site with every starter kernel ranked, shared by the tests that leave it so."""
+    site = Site(tmp_path_factory.mktemp("shared") / "home")
+    site.start()
+    site.wait_for(lambda: starters_are_ranked(site), 240, "every starter kernel ranked")
+    yield site
+    site.stop()
+
+
+def starters_are_ranked(site):
+    kernels = site.index().values()
+    return len(kernels) >= 8 and all(kernel["rank"] for kernel in kernels)

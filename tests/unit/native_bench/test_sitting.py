@@ -1,0 +1,106 @@
+"""A sitting's structure: what is measured, how it is told, who is blamed. No test here looks at speed."""
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from native_bench.cpu import trusted
+from native_bench.job import Job
+from native_bench.run import run_job
+from submissions.evaluation.statistics import combine_cases, ratio_interval, time_interval
+from submissions.kernel_package.schema import check_schema
+from tests.unit.native_bench.conftest import HONEST, Heard, Judge, contestant, kernel
+
+pytestmark = pytest.mark.sandbox
+
+
+def test_it_times_candidate_baseline_and_incumbent_together(judge: Judge) -> None:
+    result = judge(HONEST, mode="ranked", processes=3, incumbent=contestant(kernel("LOOP ;")))
+    assert result["verdict"] == "ok", result["message"]
+    case = result["cases"][0]
+    assert result["processes"] == 3
+    assert {role: len(values) for role, values in case["log_ratio"].items()} == {"baseline": 3, "incumbent": 3}
+    assert len(case["t_min_ns"]) == len(case["base_t_min_ns"]) == 3
+    assert all(math.isfinite(value) and value > 0 for value in case["t_min_ns"] + case["base_t_min_ns"])
+    assert 1 <= case["batch_n"] <= 64
+    assert 8 <= case["rounds"] <= 40
+    assert case["handshake_ns"] > 0
+    interval = ratio_interval(combine_cases([(1.0, case["log_ratio"]["baseline"])]))
+    assert 0 < interval.lo <= interval.value <= interval.hi < math.inf
+    times = time_interval(case["t_min_ns"])
+    assert times.lo <= times.value <= times.hi
+
+
+def test_it_measures_a_baseline_against_a_second_copy_of_itself(judge: Judge) -> None:
+    result = judge(HONEST, mode="benchmark", baseline=None)
+    assert result["verdict"] == "ok", result["message"]
+    assert len(result["cases"][0]["log_ratio"]["baseline"]) == 1
+    assert result["cases"][0]["log_ratio"]["incumbent"] == []
+
+
+def test_it_reports_every_stage_and_growing_progress(make_job: Callable[..., Job]) -> None:
+    heard = Heard()
+    result = run_job(make_job(HONEST, mode="ranked"), heard)
+    assert heard.stages == ["prepare", "build", "inspect", "check", "time", "report"]
+    assert list(result["stages_ms"]) == heard.stages
+    assert heard.fractions[-1] == 1.0
+
+
+def test_its_result_fits_a_run_record(judge: Judge) -> None:
+    result = judge(HONEST, mode="ranked")
+    record = {
+        **result,
+        "schema_version": 1,
+        "uuid": "01234567-89ab-4cde-8f01-23456789abcd",
+        "kind": "measure",
+        "mode": "ranked",
+        "submission": None,
+        "attempt": 1,
+        "epoch": 1,
+        "kernel_id": "x86_64/Vector/scale/fp32/tried",
+        "problem_version": 1,
+        "runner": {"name": "cpu0", "device": "a CPU", "isolation": "full"},
+        "artifacts": {},
+    }
+    check_schema(record, "run", "run-1.json")
+
+
+def test_it_blames_itself_when_the_baseline_is_wrong(judge: Judge) -> None:
+    result = judge(HONEST, mode="ranked", baseline=contestant(kernel("LOOP z[0] = 0;")))
+    assert (result["verdict"], result["code"]) == ("infra_error", "time:baseline-wrong-result")
+
+
+def test_it_blames_itself_when_the_baseline_does_not_build(judge: Judge) -> None:
+    result = judge(HONEST, mode="ranked", baseline=contestant(kernel("undeclared")))
+    assert (result["verdict"], result["code"]) == ("infra_error", "build:baseline-failed")
+
+
+@pytest.mark.parametrize(
+    ("fate", "verdict", "code"),
+    [
+        ("for (volatile int i = 0;; ++i) {}", "timed_out", "time:timed-out"),
+        ("*(volatile int*)16 = 1;", "crashed", "time:crashed"),
+        ("z[-1] = 0;", "wrong_result", "time:out-of-bounds"),
+        ("z[n / 2] += 1;", "wrong_result", "time:wrong-result"),
+    ],
+)
+def test_it_judges_timed_calls_too(judge: Judge, fate: str, verdict: str, code: str) -> None:
+    # The second call since the data were put back is a timed one: a check has no second call.
+    result = judge(kernel(f"LOOP static int calls; if (++calls == 2) {{ {fate} }}"), mode="ranked")
+    assert (result["verdict"], result["code"], result["stage"]) == (verdict, code, "time")
+
+
+def test_its_timer_and_worker_keep_the_sanitizers_quiet(
+    make_job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    sanitized = tmp_path / "timer"
+    flags = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-O1")
+    sanitized.write_bytes(trusted.compile_program("timer", flags))
+    sanitized.chmod(0o755)
+    real = trusted.trusted_programs
+    monkeypatch.setattr("native_bench.run.trusted_programs", lambda cache: replace(real(cache), timer=sanitized))
+    result = run_job(make_job(HONEST, mode="ranked"), Heard())
+    assert result["verdict"] == "ok", result["message"]

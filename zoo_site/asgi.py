@@ -1,0 +1,25 @@
+"""The ASGI application: long polls and live sockets beside Django, in one process."""
+
+import os
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "zoo_site.settings")
+
+from django.core.asgi import get_asgi_application
+
+# Django must be set up before anything that imports models.
+django_application = get_asgi_application()
+
+from channels.routing import ProtocolTypeRouter, URLRouter
+from channels.security.websocket import AllowedHostsOriginValidator
+from django.urls import re_path
+
+from leaderboard.routing import http_urlpatterns, websocket_urlpatterns
+
+application = ProtocolTypeRouter(
+    {
+        "http": URLRouter(
+            [*http_urlpatterns, re_path("", django_application)]  # type: ignore[arg-type]
+        ),
+        "websocket": AllowedHostsOriginValidator(URLRouter(websocket_urlpatterns)),
+    }
+)

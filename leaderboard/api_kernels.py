@@ -15,7 +15,7 @@ from leaderboard.answers import OneForm, answer, answer_bytes, missing
 from leaderboard.kernel_detail import kernel_view
 from leaderboard.models import BenchPoint, Kernel, MirrorState
 from leaderboard.problem_detail import text_files
-from leaderboard.standing import history_point
+from leaderboard.standing import history
 from submissions import store
 from submissions.kernel_package.archive import write_archive
 from submissions.kernel_package.names import KernelId
@@ -65,7 +65,7 @@ def kernel(request: Request, /, **names: str) -> HttpResponse:
 def bench_history(request: Request, /, **names: str) -> HttpResponse:
     kernel_id = _kernel_id(names)
     standing = Kernel.objects.filter(kernel_id=kernel_id).first()
-    points = [history_point(point) for point in BenchPoint.objects.filter(kernel_id=kernel_id).defer("bench")]
+    points = history(BenchPoint.objects.filter(kernel_id=kernel_id))
     if standing is None and not points:
         raise missing("kernel", kernel_id)
     bench = standing.bench if standing else {}

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Count, Max, Q
+from django.db.models import Count, F, Max, Q, Window
+from django.db.models.functions import RowNumber
 
 from leaderboard.kernel_detail import KernelView, kernel_view
 from leaderboard.models import BenchPoint, Kernel, Problem
 from leaderboard.ranking import Yardstick, rank, yardstick_of
-from leaderboard.standing import CaseFigures, HistoryPoint, Standing, history_point, standing
+from leaderboard.standing import CaseFigures, HistoryPoint, Standing, history, standing
 from leaderboard.submission_detail import SubmissionView, submission_view
 from submissions.kernel_package.names import BASELINE_NAME
 
@@ -31,9 +32,15 @@ __all__ = [
 ]
 
 
+RECORDS_SHOWN = 12
+
+
 @dataclass(frozen=True)
 class BoardSummary:
-    """One board in the overview; `best` is the ranking's first, `device` is empty without a measured baseline."""
+    """One board in the overview; `best` is the ranking's first, `device` is empty without a measured baseline.
+
+    `records` are the newest ones, oldest first.
+    """
 
     board_id: str
     arch: str
@@ -94,9 +101,7 @@ def boards_overview(arch: str = "", op_class: str = "") -> tuple[BoardSummary, .
     heads: dict[str, list[Kernel]] = defaultdict(list)
     for kernel in Kernel.objects.filter(chosen).heads_of_boards():
         heads[kernel.board_id].append(kernel)
-    records: dict[str, list[HistoryPoint]] = defaultdict(list)
-    for point in _record_points(BenchPoint.objects.filter(_of_boards(arch, op_class))):
-        records[point.kernel_id.rsplit("/", 1)[0]].append(point)
+    records = _last_records(_of_boards(arch, op_class))
     counted = (
         Kernel.objects.filter(chosen)
         .order_by("board_id")
@@ -134,7 +139,7 @@ def board_view(board_id: str) -> BoardView | None:
         tabs=tabs,
         unranked=unranked,
         baseline=standing(baseline, yardstick, baseline.rank, baseline.is_tied) if baseline else None,
-        records=_record_points(BenchPoint.objects.filter(board_id=board_id)),
+        records=history(BenchPoint.objects.filter(board_id=board_id, is_record=True)),
         sibling_boards=tuple(siblings.values_list("board_id", flat=True).distinct()),
     )
 
@@ -163,8 +168,14 @@ def _of_boards(arch: str, op_class: str) -> Q:
     return chosen
 
 
-def _record_points(points: Any) -> tuple[HistoryPoint, ...]:
-    return tuple(history_point(point) for point in points.filter(is_record=True).defer("bench"))
+def _last_records(boards: Q) -> dict[str, list[HistoryPoint]]:
+    """Return the newest records of each board, oldest first: enough for a trend, however long the history is."""
+    age = Window(RowNumber(), partition_by=F("board_id"), order_by=[F("accepted_at").desc(), F("id").desc()])
+    newest = BenchPoint.objects.filter(boards, is_record=True).annotate(age=age).filter(age__lte=RECORDS_SHOWN)
+    records: dict[str, list[HistoryPoint]] = defaultdict(list)
+    for point in history(newest):
+        records[point.kernel_id.rsplit("/", 1)[0]].append(point)
+    return records
 
 
 def _summary(

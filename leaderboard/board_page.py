@@ -35,6 +35,7 @@ class BoardTable:
     scale: Scale | None
     case_ids: tuple[str, ...]
     case_rows: tuple[CaseRow, ...]
+    has_roofline: bool
 
 
 def board_tables(board: BoardView) -> tuple[BoardTable, ...]:
@@ -48,6 +49,7 @@ def board_tables(board: BoardView) -> tuple[BoardTable, ...]:
             scale=scale_over(row.speedup for row in tab.rows),
             case_ids=_case_ids(tab.rows),
             case_rows=_case_rows(tab.rows),
+            has_roofline=any(row.sol_fraction for row in tab.rows),
         )
         for tab in board.tabs
     )

@@ -44,8 +44,12 @@ def entrant_help(details: Mapping[str, Any], files: Mapping[str, bytes]) -> Entr
         first_wrong=_first_wrong(details.get("first_wrong") or {}),
         signal=str(details.get("signal") or ""),
         limit=str(details.get("limit") or ""),
-        rest=tuple((key.replace("_", " "), value) for key, value in sorted(plain.items())),
+        rest=tuple((key.replace("_", " "), _word(value)) for key, value in sorted(plain.items())),
     )
+
+
+def _word(value: Any) -> Any:
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
 
 
 def _first_wrong(element: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:

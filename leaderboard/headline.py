@@ -43,6 +43,9 @@ _BY_VERDICT = {
 TONES = {state: tone for state, (tone, _) in _BY_STATE.items()}
 
 
+# Of a good run the details are notes of the engine, of no use to its entrant.
+_NEEDS_HELP = frozenset({State.REJECTED, State.FAILED, State.ERRORED, State.HELD})
+
 # Elsewhere the headline and the reason say it already, or the walk is simply not over.
 _ASKS_WHY = frozenset({State.PUBLISHED, State.CHECKED, State.HELD, State.DECLINED})
 
@@ -53,6 +56,11 @@ class Headline:
 
     tone: str
     text: str
+
+
+def needs_help(state: str) -> bool:
+    """True where the run's details help the entrant to the next try."""
+    return state in _NEEDS_HELP
 
 
 def shows_why(state: str) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 from leaderboard.models import BenchPoint, Kernel, Problem
 from leaderboard.ranking import yardstick_of
-from leaderboard.standing import HistoryPoint, Standing, history_point, standing
+from leaderboard.standing import HistoryPoint, Standing, history, standing
 from submissions.kernel_package.names import BASELINE_NAME
 from submissions.models import Submission
 
@@ -53,7 +53,6 @@ def kernel_view(kernel_id: str) -> KernelView | None:
     problem = Problem.objects.get(problem_id=kernel.problem_id)
     baseline = Kernel.objects.filter(board_id=kernel.board_id, name=BASELINE_NAME).first()
     yardstick = yardstick_of(baseline.as_entry() if baseline else None, problem.version)
-    points = BenchPoint.objects.filter(kernel_id=kernel_id).defer("bench")
     children = Kernel.objects.filter(parent=kernel_id).values_list("kernel_id", flat=True)
     return KernelView(
         standing=standing(kernel, yardstick, kernel.rank, kernel.is_tied),
@@ -63,7 +62,7 @@ def kernel_view(kernel_id: str) -> KernelView | None:
         bench=kernel.bench,
         tree_digest=kernel.tree_digest,
         bench_commit=kernel.bench_commit,
-        history=tuple(history_point(point) for point in points),
+        history=history(BenchPoint.objects.filter(kernel_id=kernel_id)),
         parent=kernel.parent,
         children=tuple(children),
         attempts=_attempts(kernel_id),

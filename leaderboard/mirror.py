@@ -104,7 +104,7 @@ def _common_start(reader: StoreReader, old: str, new: str) -> str:
 
 @contextmanager
 def _collector_paused() -> Iterator[None]:
-    """Keep the garbage collector from walking a rebuild's rows again and again: a fifth of its time, and no cycles."""
+    """Keep the garbage collector from walking the rows of a rebuild again and again; they hold no cycles."""
     gc.disable()
     try:
         yield

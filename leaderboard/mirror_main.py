@@ -9,7 +9,7 @@ from django.db.models import Model
 from leaderboard.mirror_rows import BenchResults, kernel_row, point_row, problem_row
 from leaderboard.models import BenchPoint, Kernel, Problem
 from submissions.kernel_package.errors import Broken, ZooError
-from submissions.kernel_package.files import BENCH_RESULT_PATH
+from submissions.kernel_package.files import BENCH_RESULT_PATH, PACKAGE_FOLDER
 from submissions.kernel_package.names import PROBLEMS_FOLDER, KernelId, ProblemId
 from submissions.kernel_store.layout import package_folder
 from submissions.kernel_store.reading import StoreReader
@@ -46,10 +46,7 @@ def read_main(reader: StoreReader, old: str, new: str) -> MainChange:
 
     Problems and kernels are read as they are at `new` only, so that a broken push is cured by a later one.
     """
-    if old:
-        problem_ids, kernel_ids = touched_names(reader.changed_paths(old, new))
-    else:
-        problem_ids, kernel_ids = set(reader.problem_ids(new)), set(reader.kernel_ids(new))
+    problem_ids, kernel_ids = touched_names(reader.changed_paths(old, new))
     problems = {problem_id: _problem(reader, new, problem_id) for problem_id in sorted(problem_ids)}
     results = BenchResults()
     kernels = {kernel_id: _kernel(reader, new, kernel_id, results) for kernel_id in sorted(kernel_ids)}
@@ -113,7 +110,7 @@ def _problem(reader: StoreReader, commit: str, problem_id: ProblemId) -> Problem
 
 def _kernel(reader: StoreReader, commit: str, kernel_id: KernelId, results: BenchResults) -> Kernel | None:
     files = reader.files(commit, kernel_id)
-    if not files:
+    if not any(path.startswith(f"{PACKAGE_FOLDER}/") for path in files):
         return None
     try:
         return kernel_row(kernel_id, files, results)

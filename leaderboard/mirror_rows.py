@@ -15,7 +15,8 @@ from submissions.kernel_package.files import BENCH_RESULT_PATH, DESCRIPTION_PATH
 from submissions.kernel_package.names import KernelId
 from submissions.kernel_package.schema import check_schema
 from submissions.kernel_package.strict_yaml import load_yaml
-from submissions.kernel_store.reading import Commit, ProblemFiles
+from submissions.kernel_store.history import Commit
+from submissions.kernel_store.reading import ProblemFiles
 
 TITLE_CHARACTERS = 200
 

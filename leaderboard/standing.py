@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.db.models import QuerySet
+
 from leaderboard.models import BenchPoint, Kernel
 from leaderboard.ranking import Yardstick, obstacle
 from submissions.evaluation.statistics import Interval
@@ -135,18 +137,31 @@ def interval_of(document: Mapping[str, float] | None) -> Interval | None:
     return Interval.from_json(document) if document else None
 
 
-def history_point(point: BenchPoint) -> HistoryPoint:
-    """Return one row of a history."""
+def history(points: QuerySet[BenchPoint]) -> tuple[HistoryPoint, ...]:
+    """Return the points in their order; read as plain values, since a history can be long. One query."""
+    return tuple(_history_point(*values) for values in points.values_list(*_POINT_COLUMNS))
+
+
+_POINT_COLUMNS = (
+    "kernel_id", "accepted_at", "speedup", "speedup_lo", "speedup_hi", "commit", "source_commit", "submission",
+    "problem_version", "device", "is_record",
+)  # fmt: skip
+
+
+def _history_point(
+    kernel_id: str, accepted_at: datetime, value: float | None, lo: float | None, hi: float | None, *rest: Any
+) -> HistoryPoint:
+    commit, source_commit, submission, problem_version, device, is_record = rest
     return HistoryPoint(
-        kernel_id=point.kernel_id,
-        accepted_at=point.accepted_at,
-        speedup=point.interval,
-        commit=point.commit,
-        source_commit=point.source_commit,
-        submission=str(point.submission) if point.submission else None,
-        problem_version=point.problem_version,
-        device=point.device,
-        is_record=point.is_record,
+        kernel_id=kernel_id,
+        accepted_at=accepted_at,
+        speedup=None if value is None or lo is None or hi is None else Interval(value, lo, hi),
+        commit=commit,
+        source_commit=source_commit,
+        submission=str(submission) if submission else None,
+        problem_version=problem_version,
+        device=device,
+        is_record=is_record,
     )
 
 

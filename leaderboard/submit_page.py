@@ -68,7 +68,7 @@ def submit(request: HttpRequest) -> HttpResponse:
         "boards": Kernel.objects.order_by("board_id").values_list("board_id", flat=True).distinct(),
         "submitter": submitter_of_user(request),
     }
-    return render(request, "leaderboard/submit.html", context, status=422 if errors else 200)
+    return render(request, "leaderboard/submit.html", context)
 
 
 @require_POST

@@ -10,7 +10,7 @@ from leaderboard import overview, submission_list
 from leaderboard.board import board_view, boards_overview, kernel_view, submission_view
 from leaderboard.board_page import board_tables
 from leaderboard.entrant_help import entrant_help
-from leaderboard.headline import headline, shows_why
+from leaderboard.headline import headline, needs_help, shows_why
 from leaderboard.highlight import source_file, source_files, starter_sources
 from leaderboard.models import Kernel
 from leaderboard.problem_detail import problem_view, problems_overview
@@ -127,7 +127,7 @@ def submission_page(request: HttpRequest, uuid: UUID, error: str = "", status: i
     if found is None:
         raise Http404(f"there is no submission {uuid}")
     run = found.current_run
-    details = {**(run.details if run else {}), **found.details}
+    details = {**(run.details if run else {}), **found.details} if needs_help(found.state) else {}
     files = submitted_files(Submission.objects.get(uuid=uuid)) if details.get("compile_errors") else {}
     context = {
         "submission": found,

@@ -29,6 +29,7 @@ class Site:
         self.variables = variables
         self.process: subprocess.Popen[bytes] | None = None
         self.log = home.with_name(f"{home.name}.log")
+        self._log_begin = 0
 
     @property
     def url(self) -> str:
@@ -49,17 +50,22 @@ class Site:
 
     def start(self, ready_within_seconds: float = 150) -> None:
         log = self.log.open("ab")
+        self._log_begin = log.seek(0, os.SEEK_END)
         argv = [sys.executable, str(CHECKOUT / "manage.py"), "up", "--open-on-loopback"]
         self.process = subprocess.Popen(
             argv, env=self.environ(), cwd=CHECKOUT, stdout=log, stderr=log, start_new_session=True
         )
         log.close()
-        self.wait_for(self._is_ready, ready_within_seconds, "ready")
+        try:
+            self.wait_for(self._is_ready, ready_within_seconds, "ready")
+        except BaseException:
+            self.stop()
+            raise
 
     def _is_ready(self) -> bool:
         assert self.process is not None
         assert self.process.poll() is None, f"the site ended with {self.process.poll()}:\n{self.tail()}"
-        return f"ready {self.url}" in self.log.read_text().rpartition("preparing: database")[2]
+        return f"ready {self.url}" in self.log.read_bytes()[self._log_begin :].decode()
 
     def tail(self) -> str:
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-60:])
@@ -80,10 +86,13 @@ class Site:
         assert self.process is not None
         self.process.kill()
         self.process.wait()
-        for pid in self.processes():
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
         self.process = None
+        deadline = time.monotonic() + 10
+        while (left := self.processes()) and time.monotonic() < deadline:
+            for pid in left:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            time.sleep(0.05)
 
     def processes(self) -> list[int]:
         """Return the pids of every process that runs with this home."""

@@ -69,7 +69,7 @@ def test_it_shows_an_upload_become_a_rank_without_a_reload(page, browser, site, 
 
     kernel_id = send(page, site, arch, "seen-live", tmp_path)
     page.evaluate("window.loadedOnce = true")
-    expect(page.get_by_text("published", exact=False).first).to_be_visible(timeout=90_000)
+    expect(page.get_by_role("heading", name=re.compile("On the board"))).to_be_visible(timeout=90_000)
     assert page.evaluate("window.loadedOnce") is True
 
     expect(board.get_by_role("link", name="seen-live").first).to_be_visible(timeout=20_000)
@@ -84,7 +84,7 @@ def test_it_works_without_scripts(browser, site, arch, tmp_path):
     kernel_id = send(page, site, arch, "no-script", tmp_path)
     site.wait_for(lambda: kernel_id in site.index(), 90, "published")
     page.reload()
-    expect(page.get_by_text("published", exact=False).first).to_be_visible()
+    expect(page.get_by_role("heading", name=re.compile("On the board"))).to_be_visible()
     page.goto("/")
     page.get_by_role("link", name=re.compile("GEMM")).first.click()
     expect(page.get_by_role("heading").first).to_be_visible()

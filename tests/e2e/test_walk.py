@@ -74,7 +74,7 @@ def test_it_shares_a_rank_between_two_names_of_one_kernel(site, arch):
 def test_it_says_why_a_kernel_fails(site, arch, verdict):
     kernel_id, files = saxpy_package(f"bad-{verdict.replace('_', '-')}", source(WRONG[verdict]), arch)
     status = site.finished(site.submit(kernel_id, files))
-    assert (status["state"], status["verdict"]) == ("failed", verdict)
+    assert (status["state"], status["run"]["verdict"]) == ("failed", verdict)
     help_for = status["details"]
     if verdict == "wrong_result":
         assert help_for["first_wrong"]["index"] == [3]
@@ -92,14 +92,14 @@ def test_it_rejects_a_broken_package_with_a_code(site, arch):
     kernel_id, files = saxpy_package("no-source", source(), arch)
     del files["src/saxpy.cpp"]
     status = site.finished(site.submit(kernel_id, files))
-    assert (status["state"], status["code"]) == ("rejected", "package:source-missing")
+    assert (status["state"], status["code"]) == ("rejected", "package:entry-missing")
     assert "submission.json" in ledger_of(site, status["uuid"])
 
 
 def test_it_checks_without_ranking(site, arch):
     kernel_id, files = saxpy_package("only-checked", source(), arch)
     status = site.finished(site.submit(kernel_id, files, mode="check"))
-    assert (status["state"], status["verdict"]) == ("checked", "ok")
+    assert (status["state"], status["run"]["verdict"]) == ("checked", "ok")
     assert kernel_id not in site.index()
 
 

@@ -194,3 +194,12 @@ def test_it_gives_a_run_with_its_record(client, mirrored):
         "cpu-a",
         {"name": "build", "ms": 700},
     )
+
+
+def test_it_leaves_what_is_no_text_out_of_the_json_but_not_out_of_the_archive(client, mirrored):
+    mirrored.put({f"{FAST}/src/table.bin": b"\xff\xfe\x00"})
+    mirror.bring_to_head()
+    assert "src/table.bin" not in client.get(f"/api/kernels/{FAST}/source").json()["files"]
+    packed = client.get(f"/api/kernels/{FAST}/source", headers={"Accept": "application/gzip"})
+    with tarfile.open(fileobj=io.BytesIO(packed.content)) as archive:
+        assert "src/table.bin" in archive.getnames()

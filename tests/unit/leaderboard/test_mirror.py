@@ -7,9 +7,22 @@ import pytest
 from leaderboard import mirror
 from leaderboard.models import BenchPoint, Kernel, MirrorState, Problem
 from submissions.kernel_package.errors import Broken
+from submissions.kernel_package.files import DESCRIPTION_PATH
+from submissions.kernel_package.names import KernelId
+from submissions.kernel_package.strict_yaml import dump_yaml
+from submissions.kernel_store.publication import Publication
 from submissions.models import Event, Run, State, Submission
 
-from .documents import BOARD, RECEIVED, SHA, ledger_entry, run_document, submission_document
+from .documents import (
+    BOARD,
+    RECEIVED,
+    SHA,
+    bench_document,
+    desc_document,
+    ledger_entry,
+    run_document,
+    submission_document,
+)
 
 FAST, OTHER, BASE = f"{BOARD}/fast", f"{BOARD}/other", f"{BOARD}/reference_impl"
 
@@ -161,11 +174,43 @@ def test_it_refuses_a_broken_package(board, name, content, told):
         mirror.bring_to_head()
 
 
-def test_it_refuses_a_package_without_a_description(board):
-    mirror.bring_to_head()
+@pytest.mark.parametrize("is_followed", [True, False])
+def test_it_refuses_a_package_without_a_description(board, is_followed):
+    if is_followed:
+        mirror.bring_to_head()
     board.remove(f"{BASE}/.kernel_package/desc.yaml")
     with pytest.raises(Broken, match=r"desc\.yaml is missing"):
         mirror.bring_to_head()
+
+
+@pytest.mark.parametrize("name", ["desc.yaml", "bench_result.yaml"])
+def test_it_refuses_a_document_that_names_another_kernel(board, name):
+    mirror.bring_to_head()
+    document = desc_document(FAST) if name == "desc.yaml" else bench_document(FAST, 1.0)
+    board.put({f"{BASE}/.kernel_package/{name}": dump_yaml(document)})
+    with pytest.raises(Broken, match=f"names {FAST}"):
+        mirror.bring_to_head()
+
+
+def test_it_passes_over_files_and_subjects_that_are_no_kernels(board):
+    mirror.bring_to_head()
+    path = f"{BASE}/.kernel_package/bench_result.yaml"
+    board.put({"docs/a/b/c/d/e.md": b"text", "x86 64/Vector/saxpy/fp32/k/f": b"text"}, "bench: of everything")
+    board.put({path: dump_yaml(bench_document(BASE, 1.0, status="withdrawn"))}, f"bench: {BASE} withdrawn")
+    mirror.bring_to_head()
+    assert Kernel.objects.get().status == "withdrawn"
+    assert BenchPoint.objects.count() == 1
+
+
+def test_it_ranks_a_measured_result_that_came_by_hand_from_its_own_time(board):
+    board.kernel(FAST)
+    board.put(
+        {f"{FAST}/.kernel_package/bench_result.yaml": dump_yaml(bench_document(FAST, 1.5))}, "move results here"
+    )
+    mirror.bring_to_head()
+    kernel = Kernel.objects.get(kernel_id=FAST)
+    assert (kernel.rank, kernel.bench_commit) == (1, "")
+    assert kernel.accepted_at.isoformat() == "2026-01-31T12:00:00+00:00"
 
 
 def test_it_refuses_a_kernel_whose_problem_is_not_there(board):
@@ -203,6 +248,32 @@ def test_it_publishes_what_is_accepted_and_mirrored(board):
     assert Event.objects.filter(submission=submission, text="published").count() == 1
     mirror.bring_to_head()
     assert Event.objects.count() == 1
+
+
+def test_it_publishes_what_the_walk_advanced(board):
+    uuid = uuid4()
+    accepted_submission(uuid)
+    made = []
+
+    def bench(source_commit: str) -> bytes:
+        made.append(source_commit)
+        return dump_yaml(bench_document(FAST, 1.5, submission=str(uuid), source_commit=source_commit))
+
+    publication = Publication(
+        uuid=str(uuid),
+        received_at=RECEIVED,
+        kernel_id=KernelId.parse(FAST),
+        package_files={DESCRIPTION_PATH: dump_yaml(desc_document(FAST)), "src/saxpy.cpp": b"x"},
+        make_bench=bench,
+        ledger=accepted_record(uuid),
+        speedup_text="1.5x",
+    )
+    board.writer.publish(publication)
+    mirror.bring_to_head()
+    assert Submission.objects.get().state == State.PUBLISHED
+    kernel = Kernel.objects.get(kernel_id=FAST)
+    assert (kernel.source_commit, kernel.rank, kernel.submission) == (made[-1], 1, uuid)
+    assert BenchPoint.objects.get(kernel_id=FAST).source_commit == made[-1]
 
 
 def test_it_does_not_publish_what_main_does_not_have(board):

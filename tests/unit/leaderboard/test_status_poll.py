@@ -6,8 +6,11 @@ from uuid import uuid4
 
 import pytest
 from asgiref.sync import sync_to_async
+from channels.routing import URLRouter
+from channels.testing import HttpCommunicator
 
 from leaderboard import event_watch, status_poll
+from leaderboard.routing import http_urlpatterns
 from submissions.models import Event, Run, State, Submission
 
 from .documents import BOARD, RECEIVED, SHA
@@ -188,3 +191,10 @@ async def test_it_goes_on_looking_after_a_failed_look(monkeypatch):
     await sync_to_async(move)(submission, State.MEASURED)
     _, _, body = await asyncio.wait_for(waiting, 10)
     assert body["state"] == "measured"
+
+
+async def test_it_is_routed_beside_django():
+    submission = await sync_to_async(make_submission)()
+    application = URLRouter(http_urlpatterns)
+    answer = await HttpCommunicator(application, "GET", f"/api/submissions/{submission.pk}/status").get_response()
+    assert (answer["status"], json.loads(answer["body"])["uuid"]) == (200, str(submission.pk))

@@ -9,6 +9,7 @@ from leaderboard import mirror
 from leaderboard.board import submission_view
 from leaderboard.queue_place import queue_place
 from leaderboard.run_detail import run_view
+from leaderboard.status import status_document
 from submissions.models import Event, Run, RunState, State, Submission
 
 from .documents import BOARD, RECEIVED, SHA, ledger_entry, run_document, submission_document
@@ -174,6 +175,7 @@ def test_it_shows_a_published_one_with_rank_speedup_and_all_steps_done(board):
     view = submission_view(owner.pk)
     assert {step.status for step in view.steps} == {"done"}
     assert (view.rank, view.why_not_ranked) == (1, "")
+    assert status_document(owner.pk)["rank"] == 1
     assert view.speedup.value == 1.5
     assert view.versus_incumbent is None
     running = next(step for step in view.steps if step.name == "running")

@@ -194,7 +194,12 @@ def add_runner(name: str = "cpu0", **changes: Any) -> Runner:
         "device": CPU,
         "isolation": "full",
         "version": "0.1.0",
-        "hardware": {"cores": 2, "governor": "performance", "compilers": {"g++": "14.2.0"}},
+        "hardware": {
+            "cores": 2,
+            "governor": "performance",
+            "caches": {"L1": 49152},
+            "compilers": {"g++": "14.2.0"},
+        },
         "registered_at": now - timedelta(days=2),
         "last_seen_at": now - timedelta(seconds=3),
         **changes,

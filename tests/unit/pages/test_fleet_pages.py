@@ -72,6 +72,7 @@ def test_it_shows_one_runner_with_its_last_runs(db, page):
 
     assert "build failed" in text
     assert "14.2.0" in text
+    assert "48.0\u00a0KiB" in text
     assert "performance" in text
 
 

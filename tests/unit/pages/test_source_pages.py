@@ -80,7 +80,9 @@ def test_it_keeps_tabs_before_the_caret():
 
 def test_it_helps_with_nothing_where_there_is_nothing():
     assert not entrant_help({}, {})
-    assert entrant_help({"wall_limit_s": 10}, {}).rest == (("wall limit s", 10),)
+    found = entrant_help({"wall_limit_s": 10, "is_cached": True}, {})
+
+    assert found.rest == (("is cached", "yes"), ("wall limit s", 10))
 
 
 def test_it_numbers_lines_as_the_file_has_them():
@@ -96,3 +98,11 @@ def test_it_does_not_show_what_is_no_text_or_too_long():
     assert highlight.source_file("a.cu", b"__global__ void k() {}").lines[0].startswith("<span")
     long = highlight.source_file("a.cpp", b"int a;\n" * 40_000)
     assert long.lines[0] == "int a;"
+
+
+def test_it_shows_a_compile_error_without_a_line_once_the_upload_is_gone(board, page):
+    submission = cast.add_submission(f"{BOARD}/typo", State.FAILED, reason="does not compile")
+    error = {"file": "src/a.cpp", "line": 3, "column": 13, "message": "'x_' was not declared"}
+    cast.add_run(submission, RunState.FINISHED, "build_failed", details={"compile_errors": [error]})
+
+    assert "src/a.cpp:3:13" in page(f"/submissions/{submission.pk}")

@@ -114,3 +114,10 @@ def test_it_knows_no_submission_by_a_made_up_name(db, client):
     assert client.get("/submissions/0e0e0e0e-0000-4000-8000-000000000000").status_code == 404
     assert client.get("/submissions/not-a-uuid").status_code == 404
     assert not Submission.objects.exists()
+
+
+def test_it_keeps_the_notes_of_a_good_run_to_itself(board, page):
+    submission = cast.add_submission(KERNEL, State.PUBLISHED)
+    cast.add_run(submission, RunState.FINISHED, "ok", details={"build_cached": True})
+
+    assert "What helps" not in page(f"/submissions/{submission.pk}")

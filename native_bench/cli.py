@@ -45,7 +45,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(arguments: argparse.Namespace) -> int:
     mode = "check" if arguments.verb == "check" else arguments.mode
     options = Options(
-        mode, arguments.cache_dir.absolute(), arguments.problems, arguments.backend, getattr(arguments, "processes", None)
+        mode,
+        arguments.cache_dir.absolute(),
+        arguments.problems,
+        arguments.backend,
+        getattr(arguments, "processes", None),
     )
     try:
         job = local_job(arguments.kernel, options)

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
@@ -93,12 +94,24 @@ class SubmissionCancel(APIView):
 
     def post(self, request: Request, uuid: UUID) -> Response:
         submission = _owned(request, uuid)
-        request_cancel(submission.pk, request.user.name)
+        request_cancel(submission.pk, _submitter(request).name)
         return Response(submission_document(_owned(request, uuid)), status=202)
 
 
+def _submitter(request: Request) -> Submitter:
+    if not isinstance(request.user, Submitter):
+        raise NotAuthenticated
+    return request.user
+
+
+def _fields(request: Request) -> Mapping[str, Any]:
+    if not isinstance(request.data, Mapping):
+        raise Rejected("request:invalid", "send multipart/form-data with the fields kernel_id and package")
+    return request.data
+
+
 def _sender(request: Request) -> Submitter:
-    named = request.data.get("submitter_id", "")
+    named = _fields(request).get("submitter_id", "")
     if not isinstance(request.user, Submitter):
         if not named:
             raise NotAuthenticated
@@ -110,15 +123,16 @@ def _sender(request: Request) -> Submitter:
 
 
 def _upload(request: Request) -> Upload:
-    package = request.data.get("package")
+    fields = _fields(request)
+    package = fields.get("package")
     if not isinstance(package, UploadedFile):
         message = "send the package as a file: -F package=@kernel.tar.gz"
         raise Rejected("upload:package-missing", message, field="package")
     return Upload(
-        kernel_id=request.data.get("kernel_id", ""),
+        kernel_id=fields.get("kernel_id", ""),
         package=package.read(),
-        mode=request.data.get("mode", Mode.RANKED),
-        message=request.data.get("message", ""),
+        mode=fields.get("mode", Mode.RANKED),
+        message=fields.get("message", ""),
         idempotency_key=request.headers.get("Idempotency-Key", ""),
     )
 
@@ -140,7 +154,7 @@ def _owned(request: Request, uuid: UUID) -> Submission:
     submission = found.filter(pk=uuid).first()
     if submission is None:
         raise Rejected("missing:submission", f"there is no submission {uuid}")
-    if not request.user.owns(submission.submitter, submission.submitter_is_verified):
+    if not _submitter(request).owns(submission.submitter, submission.submitter_is_verified):
         raise Rejected("forbidden:not-yours", "this submission is another submitter's")
     return submission
 

@@ -88,7 +88,7 @@ def _keep_sitting(
         problem_version=problem_version,
     )
     # A maintainer may have changed the board's scripts, which are part of the package, since validation.
-    changed = Submission.objects.filter(pk=run.submission_id).exclude(tree_digest=candidate.digest)
+    changed = Submission.objects.filter(runs=run).exclude(tree_digest=candidate.digest)
     changed.update(tree_digest=candidate.digest)
 
 

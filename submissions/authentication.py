@@ -96,7 +96,7 @@ class BearerAuthentication(BaseAuthentication):
             return None
         token = live_token(text)
         if token is None:
-            raise AuthenticationFailed("this token is unknown or revoked: make a new one on /tokens")
+            raise AuthenticationFailed("this token is unknown or revoked: ask an operator for a new one")
         _note_use(token)
         return Submitter(token.submitter, is_verified=True), token
 
@@ -107,7 +107,7 @@ class BearerAuthentication(BaseAuthentication):
 class UserAuthentication(SessionAuthentication):
     """The site's own session, for its pages; with the CSRF token as everywhere in Django."""
 
-    def authenticate(self, request: Request) -> tuple[Submitter, None] | None:  # type: ignore[override]
+    def authenticate(self, request: Request) -> tuple[Submitter, None] | None:
         if super().authenticate(request) is None:
             return None
         submitter = submitter_of_user(request._request)

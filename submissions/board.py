@@ -47,7 +47,7 @@ class Board:
         return self._package(self.kernel_id)
 
     def standing(self) -> Contender | None:
-        """Return the version to beat under the kernel_id, if measured at the present problem version; else None."""
+        """Return the version to beat: what is measured at the present problem version, or None."""
         bench = self.bench_result()
         if bench is None or bench["status"] != "measured":
             return None

@@ -130,6 +130,8 @@ def _submission_record(
         idempotency_key=submission.idempotency_key,
     )
     told = decision or {"code": submission.code, "message": submission.reason}
+    if submission.finished_at is None:
+        raise Broken("record:unfinished", f"submission {submission.pk} has no end to record yet")
     ending = Ending(
         state=state,
         code=told["code"],

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from submissions import secrets
 from submissions.board import board_of
@@ -59,6 +59,7 @@ def _contradiction(run: Run, result: Mapping[str, Any], problem: Problem) -> tup
 def _missing_figures(run: Run, result: Mapping[str, Any], problem: Problem) -> tuple[str, str] | None:
     if run.kind != RunKind.MEASURE:
         return None
+    compared: tuple[Literal["baseline", "incumbent"], ...]
     compared = ("baseline", "incumbent") if run.incumbent_digest else ("baseline",)
     for other in compared:
         if speedup_over(result["cases"], problem.weights, other) is None:

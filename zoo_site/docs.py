@@ -2,10 +2,12 @@
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
+from submissions.kernel_package.codes import PACKAGE_CODES
 from zoo_site import env
 
-CONFIGURATION_PAGE = env.CHECKOUT / "docs" / "configuration.md"
+DOCS = env.CHECKOUT / "docs"
 
 _HEAD = """# Configuration
 
@@ -32,15 +34,30 @@ def _default(variable: env.Variable) -> str:
     return f"`{variable.default.replace(str(env.CHECKOUT), '.')}`"
 
 
+def package_page(text: str) -> str:
+    """Return docs/package.md with the table of refusals as the code has it."""
+    head, mark, rest = text.partition("<!-- codes -->\n")
+    _, end_mark, tail = rest.partition("<!-- /codes -->\n")
+    rows = "".join(f"| `{code}` | {meaning} |\n" for code, meaning in PACKAGE_CODES.items())
+    return f"{head}{mark}| code | means |\n| --- | --- |\n{rows}{end_mark}{tail}"
+
+
+def pages() -> dict[Path, str]:
+    """Return each page with the text it must have."""
+    package = DOCS / "package.md"
+    return {DOCS / "configuration.md": configuration_page(), package: package_page(package.read_text())}
+
+
 def main(argv: Sequence[str]) -> int:
-    """Write the pages, or with --check say which one lags."""
+    """Write the pages, or with --check name those that lag."""
+    lagging = [path for path, text in pages().items() if not path.exists() or path.read_text() != text]
     if "--check" not in argv:
-        CONFIGURATION_PAGE.write_text(configuration_page())
+        for path in lagging:
+            path.write_text(pages()[path])
         return 0
-    if CONFIGURATION_PAGE.exists() and CONFIGURATION_PAGE.read_text() == configuration_page():
-        return 0
-    print("docs/configuration.md lags behind zoo_site/env.py: run python -m zoo_site.docs", file=sys.stderr)
-    return 1
+    for path in lagging:
+        print(f"docs/{path.name} lags behind the code: run python -m zoo_site.docs", file=sys.stderr)
+    return 1 if lagging else 0
 
 
 if __name__ == "__main__":

@@ -92,7 +92,9 @@ class BwrapSandbox:
             argv = command(self.equipment, plan, job.limits, numbers, job.argv)
             ours = [number for number in (options, seccomp, status, gate) if number is not None]
             process = _spawn(argv, job, ours, status_end, gate_end)
-        held = Held(StatusPipe(status_end), started_at, job.stdin, identity.group)
+        held = Held(
+            StatusPipe(status_end, process.pid, self.equipment.nests), started_at, job.stdin, identity.group
+        )
         _await_setup(process, held, job, gate_end)
         return BwrapCell(process, job.limits, held)
 
@@ -120,7 +122,7 @@ def _await_setup(process: "subprocess.Popen[bytes]", held: Held, job: _Job, gate
     A failure is left for the cell to report: it finds the process ended.
     """
     try:
-        held.status.wait_for_inner(process.pid, _SETUP_SECONDS)
+        held.status.find_processes(_SETUP_SECONDS)
         if gate_end is not None:
             targets = [bind.target for bind in job.writable]
             opened = held.status.open_folders(MARK, targets, _SETUP_SECONDS)

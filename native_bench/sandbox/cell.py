@@ -20,7 +20,7 @@ from typing import Self
 from native_bench.sandbox.cgroup import Group
 from native_bench.sandbox.interface import Exit, Limits, OutputRefused, Status
 from native_bench.sandbox.outputs import deliver
-from native_bench.sandbox.status import StatusPipe
+from native_bench.sandbox.status import StatusPipe, children_of
 
 _CHUNK_BYTES = 1 << 16
 _DEATH_SECONDS = 10.0
@@ -63,14 +63,12 @@ class BwrapCell:
         return self._process.pid
 
     def payload_pids(self) -> tuple[int, ...]:
-        found: list[int] = []
-        waiting = [self._held.status.inner_pid] if self._held.status.inner_pid else []
-        while waiting and not self._is_over.is_set():
-            with contextlib.suppress(OSError):
-                for listing in Path(f"/proc/{waiting.pop(0)}/task").glob("*/children"):
-                    children = [int(pid) for pid in listing.read_text().split()]
-                    found += children
-                    waiting += children
+        first = self._held.status.reaper_pid
+        if first is None or self._is_over.is_set():
+            return ()
+        found = children_of(first)
+        for pid in found:  # grows as it goes
+            found += children_of(pid)
         return tuple(found)
 
     def poll(self) -> Exit | None:
@@ -168,7 +166,7 @@ class BwrapCell:
         self._process.wait()
         if self._held.group is not None:
             self._held.group.kill()
-        if not self._held.status.wait_for_inner_end(_DEATH_SECONDS):
+        if not self._held.status.wait_for_end(_DEATH_SECONDS):
             raise RuntimeError(f"processes of sandbox {self.pid} outlive SIGKILL")
         for name in self._texts:
             os.set_blocking(self._pipe(name), False)

@@ -16,8 +16,8 @@ from native_bench.sandbox.interface import Limits
 
 ROOT = Path("/sys/fs/cgroup")
 PREFIX = "kernel-zoo-"
-# The sandbox's own two processes count too, and the third is the payload's first.
-OWN_PROCESSES = 3
+# bubblewrap's monitor and reaper count too.
+OWN_PROCESSES = 2
 _WANTED = ("memory", "pids", "cpuset")
 _PATIENCE_SECONDS = 5.0
 _TICK_SECONDS = 0.002

@@ -18,15 +18,20 @@ SLOTS = 256
 
 @dataclass(frozen=True)
 class Equipment:
-    """`hierarchy` is None where trees can't be bounded; `stages` needs root's right to mount."""
+    """`nests`: pid namespaces may be made around bubblewrap. `hierarchy` is None where trees can't be bounded."""
 
     bwrap: Path
     version: tuple[int, ...]
     prlimit: Path
     seccomp: bytes
     is_root: bool
-    stages: bool
+    nests: bool
     hierarchy: Hierarchy | None
+
+    @property
+    def stages(self) -> bool:
+        """Whether sources are mounted before root is dropped, so that private folders can be bound."""
+        return self.is_root and self.nests
 
 
 def find_program(name: str) -> Path:

@@ -1,23 +1,27 @@
 """Run by `python -I -S`: takes on the limits named in its arguments, drops root, and becomes bubblewrap.
 
-It forks nothing, so that the engine stays the direct parent and the kernel ends the sandbox with the engine.
+Every process from the engine down is tied to its parent's life before the next one starts, so that the
+kernel ends the whole sandbox with the engine at whatever moment it dies.
 Each argument is STEP=VALUE, done in order; what follows `--` is executed with an empty environment.
 """
 
 import ctypes
 import os
 import resource
+import select
 import stat
 import sys
 
-CLONE_NEWNS = 0x20000
-MS_RDONLY, MS_NOSUID, MS_NODEV, MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 1, 2, 4, 32, 4096, 16384, 1 << 18
+CLONE_NEWNS, CLONE_NEWUSER, CLONE_NEWPID = 0x20000, 0x10000000, 0x20000000
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT = 1, 2, 4, 8, 32
+MS_BIND, MS_REC, MS_PRIVATE = 4096, 16384, 1 << 18
 PR_SET_PDEATHSIG, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 1, 24, 38
 SIGKILL = 9
 EXIT_FAILED = 97
 
 libc = ctypes.CDLL(None, use_errno=True)
 sources: list[tuple[int, str]] = []
+lifeline: list[int] = []
 
 
 def checked(result: int, what: str) -> None:
@@ -62,12 +66,6 @@ def oom(value: str) -> None:
     write("/proc/self/oom_score_adj", value)
 
 
-def private(_: str) -> None:
-    """Enter a mount namespace of our own, which ends with the sandbox. Sources are opened in it."""
-    checked(libc.unshare(CLONE_NEWNS), "unshare mounts")
-    mount("none", "/", None, MS_REC | MS_PRIVATE)
-
-
 def show(path: str) -> None:
     sources.append((os.open(path, os.O_PATH), "show"))
 
@@ -106,20 +104,51 @@ def become(value: str) -> None:
     os.setresuid(uid, uid, uid)
 
 
-def parent(value: str) -> None:
-    """Die with the engine. A change of uid clears this, so it comes after `become`.
+def tie(value: str) -> None:
+    """Die with the parent. A change of uid clears this, so it is done again after `become`.
 
-    An engine that has died before this line is no longer our parent: nobody would end us.
+    A parent that died before is noticed: the engine by its number, the nest's keeper by its pipe.
     """
     checked(libc.prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0), "die with parent")
     checked(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no new privileges")
-    if os.getppid() != int(value):
+    if lifeline:
+        poller = select.poll()
+        poller.register(lifeline[0], select.POLLIN)
+        is_orphan = bool(poller.poll(0))
+        os.close(lifeline.pop())
+    else:
+        is_orphan = os.getppid() != int(value)
+    if is_orphan:
         raise SystemExit(EXIT_FAILED)
 
 
-STEPS = {
-    step.__name__: step for step in (join, cpus, nice, limit, oom, private, show, device, stage, become, parent)
-}
+def nest(kind: str) -> None:
+    """Go on as the first process of a pid namespace: with it, the kernel ends all that it has started.
+
+    bubblewrap ties its own child to itself only when that child has finished its setup: an engine killed
+    before would leave it running. We keep a process outside, which holds nothing but the lifeline.
+    """
+    uid, gid = os.getuid(), os.getgid()
+    flags = CLONE_NEWPID | CLONE_NEWNS | (CLONE_NEWUSER if kind == "user" else 0)
+    checked(libc.unshare(flags), "unshare")
+    if kind == "user":
+        write("/proc/self/setgroups", "deny")
+        write("/proc/self/uid_map", f"{uid} {uid} 1")
+        write("/proc/self/gid_map", f"{gid} {gid} 1")
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child != 0:
+        os.closerange(0, writing)
+        os.closerange(writing + 1, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
+        os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) & 0xFF)
+    os.close(writing)
+    lifeline.append(reading)
+    mount("none", "/", None, MS_REC | MS_PRIVATE)
+    # bubblewrap looks its child up by the number that it has in here.
+    mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
+
+
+STEPS = {step.__name__: step for step in (join, cpus, nice, limit, oom, show, device, stage, become, tie, nest)}
 
 
 def main(arguments: list[str]) -> None:

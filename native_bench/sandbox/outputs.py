@@ -56,14 +56,23 @@ def _read_at(folder: int, name: str, max_bytes: int) -> bytes:
         raise OutputRefused(f"result file {name} is missing") from error
     except OSError as error:
         raise OutputRefused(f"result file {name} is not a regular file: {error.strerror}") from error
-    with os.fdopen(descriptor, "rb") as file:
+    try:
         about = os.fstat(descriptor)
         if not stat.S_ISREG(about.st_mode):
             raise OutputRefused(f"result file {name} is not a regular file")
-        content = b"" if about.st_size > max_bytes else file.read(max_bytes + 1)
-        if about.st_size > max_bytes or len(content) > max_bytes:
-            raise OutputRefused(f"result file {name} is larger than {max_bytes} bytes")
-        return content
+        content = b"" if about.st_size > max_bytes else _read_all(descriptor, max_bytes + 1)
+    finally:
+        os.close(descriptor)
+    if about.st_size > max_bytes or len(content) > max_bytes:
+        raise OutputRefused(f"result file {name} is larger than {max_bytes} bytes")
+    return content
+
+
+def _read_all(descriptor: int, max_bytes: int) -> bytes:
+    content = bytearray()
+    while chunk := os.read(descriptor, min(_CHUNK_BYTES, max_bytes - len(content))):
+        content += chunk
+    return bytes(content)
 
 
 def _write(path: Path, content: bytes) -> None:

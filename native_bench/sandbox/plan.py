@@ -83,13 +83,7 @@ def make_plan(
         *("--dir", MARK, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/tmp"),  # noqa: S108
         *_environment(env),
     ]
-    steps = [*_start(identity, limits), *_rlimits(equipment, limits)]
-    if equipment.stages:
-        steps += ["private=mounts", *sources.steps, f"stage={STAGE}"]
-    if equipment.is_root:
-        steps.append(f"become={identity.uid}")
-    steps.append(f"parent={os.getpid()}")
-    return Plan(tuple(steps), tuple(options))
+    return Plan(tuple(_steps(equipment, identity, limits, sources)), tuple(options))
 
 
 def command(
@@ -158,15 +152,24 @@ def _environment(env: Mapping[str, str]) -> Iterator[str]:
         yield from ("--setenv", name, value)
 
 
-def _start(identity: Identity, limits: Limits) -> Iterator[str]:
+def _steps(equipment: Equipment, identity: Identity, limits: Limits, sources: _Sources) -> Iterator[str]:
+    if limits.nice:
+        yield f"nice={limits.nice}"
+    yield "oom=500"
+    yield f"tie={os.getpid()}"
+    if equipment.nests:
+        yield f"nest={'root' if equipment.is_root else 'user'}"
     if identity.group is not None:
         for path in identity.group.joins:
             yield f"join={path}"
     if limits.cpus:
         yield f"cpus={','.join(map(str, limits.cpus))}"
-    if limits.nice:
-        yield f"nice={limits.nice}"
-    yield "oom=500"
+    if sources.steps:
+        yield from (*sources.steps, f"stage={STAGE}")
+    yield from _rlimits(equipment, limits)
+    if equipment.is_root:
+        yield f"become={identity.uid}"
+    yield f"tie={os.getpid()}"
 
 
 def _rlimits(equipment: Equipment, limits: Limits) -> Iterator[str]:

@@ -17,6 +17,8 @@ _LIMITS = Limits(
     wall_seconds=30, cpu_seconds=10, memory_bytes=256 * MIB, processes=8, file_bytes=MIB, tmp_bytes=MIB
 )
 _EXPECTED = {"NoNewPrivs": "1", "Seccomp": "2", "CapEff": "0" * 16, "CapPrm": "0" * 16, "CapBnd": "0" * 16}
+_PER_PROCESS = "memory bounded per process"
+_LATE_TIE = "no outer pid namespace: an engine killed while a sandbox starts may leave it running"
 _HINTS = (
     ("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1", "an AppArmor profile must allow bwrap userns"),
     ("/proc/sys/kernel/unprivileged_userns_clone", "0", "allow it: sysctl -w kernel.unprivileged_userns_clone=1"),
@@ -46,7 +48,7 @@ def open_bwrap(slot: int) -> BwrapSandbox:
             sweep(equipment.hierarchy)
         # A stronger try that failed is a reason too: nobody is weakened without being told.
         told = (*failures, *reasons)
-        sandbox = BwrapSandbox(equipment, "user" if told else "full", told, slot)
+        sandbox = BwrapSandbox(equipment, "full" if equipment.hierarchy else "user", told, slot)
         failure = _fault(sandbox)
         if failure is None:
             return sandbox
@@ -57,24 +59,28 @@ def open_bwrap(slot: int) -> BwrapSandbox:
 
 def _candidates() -> Iterator[tuple[Equipment, tuple[str, ...]]]:
     """From the strongest down, each with the reasons that make it weaker than "full"."""
-    equipment = _equipment()
-    if not equipment.is_root:
-        yield equipment, ("not root: no own uid, memory bounded per process",)
+    plain = _equipment()
+    nesting = dataclasses.replace(plain, nests=True)
+    old = () if plain.version >= (0, 8) else ("bwrap before 0.8: nested user namespaces refused by seccomp only",)
+    if not plain.is_root:
+        weaker = (*old, "not root: no uid of its own", _PER_PROCESS)
+        yield nesting, weaker
+        yield plain, (*weaker, _LATE_TIE)
         return
     hierarchy = find_hierarchy()
-    old = (
-        ()
-        if equipment.version >= (0, 8)
-        else ("bwrap before 0.8: nested user namespaces refused by seccomp only",)
-    )
     if hierarchy.bounds_trees:
-        yield dataclasses.replace(equipment, hierarchy=hierarchy, stages=True), old
-    unbounded = (*old, *hierarchy.reasons, "memory bounded per process")
-    yield dataclasses.replace(equipment, stages=True), unbounded
-    yield equipment, (*unbounded, "private mounts refused: sources must be readable by the sandbox's uid")
+        reasons = () if "cpuset" in hierarchy.folders else hierarchy.reasons
+        yield dataclasses.replace(nesting, hierarchy=hierarchy), (*old, *reasons)
+    weaker = (*old, *hierarchy.reasons, _PER_PROCESS)
+    yield nesting, weaker
+    yield plain, (*weaker, _LATE_TIE, "no right to mount: sources must be readable by the sandbox's uid")
 
 
 def _equipment() -> Equipment:
+    if not Path("/proc/thread-self/children").exists():
+        raise SandboxMissing(
+            "the kernel does not list children in /proc (CONFIG_PROC_CHILDREN): none can be followed"
+        )
     bwrap = find_program("bwrap")
     try:
         program = seccomp_filter(platform.machine())
@@ -86,7 +92,7 @@ def _equipment() -> Equipment:
         prlimit=find_program("prlimit"),
         seccomp=program,
         is_root=os.geteuid() == 0,
-        stages=False,
+        nests=False,
         hierarchy=None,
     )
 

@@ -1,9 +1,10 @@
-"""Reads what bubblewrap tells about its sandbox, and follows the sandbox's own first process."""
+"""Reads what bubblewrap tells about its sandbox, and finds the sandbox's processes as the host numbers them."""
 
 import contextlib
 import json
 import os
 import select
+import signal
 import time
 from pathlib import Path
 from typing import Any
@@ -16,35 +17,49 @@ class SetupFailed(Exception):
 
 
 class StatusPipe:
-    """The reading end of --json-status-fd. `inner_pid` is process 1 of the sandbox: when it is gone, all are."""
+    """The reading end of --json-status-fd.
 
-    def __init__(self, descriptor: int) -> None:
+    The keeper is the first process of the outermost pid namespace: when it is gone, so are all others.
+    The reaper is bubblewrap's process 1 inside, parent of the payload.
+    """
+
+    def __init__(self, descriptor: int, outer_pid: int, is_nested: bool) -> None:
         self._descriptor = descriptor
+        self._outer_pid = outer_pid
+        self._is_nested = is_nested
         self._text = b""
-        self._inner: int | None = None
-        self.inner_pid: int | None = None
+        self._keeper: int | None = None
+        self.reaper_pid: int | None = None
 
-    def wait_for_inner(self, outer_pid: int, seconds: float) -> None:
-        """Wait for the number of process 1. Raises SetupFailed at the end of the pipe or of patience."""
+    def find_processes(self, seconds: float) -> None:
+        """Wait until bubblewrap has forked. Raises SetupFailed at the end of the pipe or of patience.
+
+        A sandbox that has ended meanwhile shows its processes no more; that is no failure.
+        """
         deadline = time.monotonic() + seconds
-        while (pid := self._value("child-pid")) is None:
+        while self._value("child-pid") is None:
             left = deadline - time.monotonic()
             if left <= 0 or not self._read(left):
                 raise SetupFailed
-        self.inner_pid = pid
-        with contextlib.suppress(OSError):
-            self._inner = os.pidfd_open(pid)
-            if _parent_of(pid) != outer_pid:
-                # It has ended already and its number is someone else's.
-                os.close(self._inner)
-                self._inner = None
+        monitor = _only(children_of(self._outer_pid)) if self._is_nested else self._outer_pid
+        self.reaper_pid = _only(children_of(monitor)) if monitor is not None else None
+        self._hold(monitor if self._is_nested else self.reaper_pid)
+
+    def _hold(self, keeper: int | None) -> None:
+        if keeper is None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            self._keeper = os.pidfd_open(keeper)
+        # Looked at again once it is held: only then is the number sure to be the same process.
+        if keeper not in children_of(self._outer_pid):
+            self._forget_keeper()
 
     def open_folders(self, mark: str, targets: list[str], seconds: float) -> list[int]:
-        """Open folders inside, once the mark shows that process 1 has left the host's root."""
-        root = Path(f"/proc/{self.inner_pid}/root")
+        """Open folders inside, once the mark shows that the reaper has left the host's root."""
+        root = Path(f"/proc/{self.reaper_pid}/root")
         deadline = time.monotonic() + seconds
         while not _is_there(root / mark.lstrip("/")):
-            if time.monotonic() > deadline or self.wait_for_inner_end(_TICK_SECONDS):
+            if time.monotonic() > deadline or self.wait_for_end(_TICK_SECONDS):
                 raise SetupFailed
         wary = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
         opened: list[int] = []
@@ -57,10 +72,14 @@ class StatusPipe:
             raise SetupFailed from error
         return opened
 
-    def wait_for_inner_end(self, seconds: float) -> bool:
-        if self._inner is None:
-            return True
-        return _is_ready(self._inner, seconds)
+    def wait_for_end(self, seconds: float) -> bool:
+        """Whether no process of the sandbox is left."""
+        return self._keeper is None or _is_ready(self._keeper, seconds)
+
+    def kill_keeper(self) -> None:
+        if self._keeper is not None:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._keeper, signal.SIGKILL)
 
     def exit_code(self) -> int | None:
         """Told only of a payload that was executed and ended by itself."""
@@ -70,8 +89,12 @@ class StatusPipe:
 
     def close(self) -> None:
         os.close(self._descriptor)
-        if self._inner is not None:
-            os.close(self._inner)
+        self._forget_keeper()
+
+    def _forget_keeper(self) -> None:
+        if self._keeper is not None:
+            os.close(self._keeper)
+            self._keeper = None
 
     def _read(self, seconds: float) -> bool:
         if not _is_ready(self._descriptor, seconds):
@@ -88,15 +111,26 @@ class StatusPipe:
         return None
 
 
+def children_of(pid: int) -> list[int]:
+    """Host pids of a process's children; none when it has ended."""
+    found: list[int] = []
+    try:
+        for listing in Path(f"/proc/{pid}/task").glob("*/children"):
+            found += [int(child) for child in listing.read_text().split()]
+    except OSError:
+        return []
+    return found
+
+
+def _only(pids: list[int]) -> int | None:
+    return pids[0] if len(pids) == 1 else None
+
+
 def _is_ready(descriptor: int, seconds: float) -> bool:
     # Not select(): it can't take descriptors over 1023.
     poller = select.poll()
     poller.register(descriptor, select.POLLIN)
     return bool(poller.poll(seconds * 1000))
-
-
-def _parent_of(pid: int) -> int:
-    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
 
 def _is_there(path: Path) -> bool:

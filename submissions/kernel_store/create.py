@@ -1,17 +1,16 @@
 """Create a store, or open one that others made, and say clearly what stands in the way."""
 
-import shutil
 import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 
-import git as gitpython
+from git.config import GitConfigParser
 
 from submissions.kernel_package.errors import Broken
 from submissions.kernel_package.strict_yaml import dump_yaml
 from submissions.kernel_store import layout
 from submissions.kernel_store.fast_import import Author, Changes, FastImport
-from submissions.kernel_store.git import Git
+from submissions.kernel_store.git import Git, initialise
 from submissions.kernel_store.message import commit_message
 from submissions.kernel_store.refs import RefMove, Refs
 from submissions.kernel_store.work_tree import WorkTree
@@ -21,24 +20,27 @@ DEFAULT_AUTHOR = Author("kernel-zoo", "kernel-zoo@localhost")
 
 _CONFIG = (
     # Pushes are checked as our own writes are, cannot rewrite history, and never see the private refs.
-    ("receive.fsckObjects", "true"),
-    ("transfer.fsckObjects", "true"),
-    ("receive.denyNonFastForwards", "true"),
-    ("receive.denyDeletes", "true"),
-    ("transfer.hideRefs", "refs/zoo"),
+    ("receive", "fsckObjects", "true"),
+    ("transfer", "fsckObjects", "true"),
+    ("receive", "denyNonFastForwards", "true"),
+    ("receive", "denyDeletes", "true"),
+    ("transfer", "hideRefs", "refs/zoo"),
 )
 
 
 def open_store(path: Path | str) -> None:
     """Check that a store can be used: SHA-1 objects, and bare or clean; raises Broken otherwise."""
     found = Git(path)
-    try:
-        with gitpython.Repo(found.git_dir if found.work_tree is None else found.work_tree) as repository:
-            object_format = repository.config_reader("repository").get_value("extensions", "objectformat", "sha1")
-    except (gitpython.InvalidGitRepositoryError, gitpython.NoSuchPathError, ValueError, OSError) as error:
-        raise Broken("store:missing", f"{path} is not a usable git repository: {error}") from error
+    # Read as a file: GitPython's Repo would let GIT_* variables of our caller name another repository.
+    with GitConfigParser(found.git_dir / "config", read_only=True) as config:
+        object_format = config.get_value("extensions", "objectformat", "sha1")
+        is_partial = config.has_option("extensions", "partialclone")
     if object_format != "sha1":
         raise Broken("store:object-format", f"{path} has {object_format} objects; the store needs sha1")
+    if is_partial:
+        raise Broken(
+            "store:partial-clone", f"{path} is a partial clone; the store needs every object, clone it whole"
+        )
     WorkTree(found).check_clean()
 
 
@@ -56,12 +58,10 @@ def _initialise(target: Path) -> None:
     # Made aside and renamed, so that a crash never leaves half a repository in its place.
     with tempfile.TemporaryDirectory(prefix=".new-store-", dir=target.parent) as aside:
         made = Path(aside) / "store.git"
-        with gitpython.Repo.init(made, bare=True, initial_branch="main") as repository:
-            shutil.rmtree(made / "hooks", ignore_errors=True)
-            with repository.config_writer() as config:
-                for name, value in _CONFIG:
-                    section, option = name.split(".")
-                    config.set_value(section, option, value)
+        initialise(made)
+        with GitConfigParser(made / "config", read_only=False) as config:
+            for section, option, value in _CONFIG:
+                config.set_value(section, option, value)
         made.rename(target)
 
 

@@ -125,6 +125,14 @@ class Git:
             raise git_failed(arguments[0], process.returncode, b"")
 
 
+def initialise(path: Path) -> None:
+    """Make an empty bare repository, without the user's templates, which may hold hooks."""
+    command = [program(), "init", "--quiet", "--bare", "--template=", "--initial-branch=main", str(path)]
+    done = subprocess.run(command, capture_output=True, env=environment(), timeout=CALL_SECONDS, check=False)
+    if done.returncode != 0:
+        raise git_failed("init", done.returncode, done.stderr)
+
+
 def git_failed(verb: str, code: int, stderr: bytes) -> Broken:
     words = stderr.decode("utf-8", "replace").strip()[-2000:]
     return Broken("store:git-failed", f"git {verb} ended with status {code}: {words or 'no message'}")

@@ -1,9 +1,13 @@
 """Keep the repository small and unblocked: few packs, a commit graph, no locks of the dead."""
 
+import logging
 import time
 from pathlib import Path
 
+from submissions.kernel_package.errors import Broken
 from submissions.kernel_store.git import Git
+
+_log = logging.getLogger(__name__)
 
 PACKS_AT_MOST = 100
 STALE_LOCK_SECONDS = 60.0
@@ -14,7 +18,12 @@ def tidy_if_due(git: Git) -> bool:
     """Roll the packs of single commits into larger ones once there are many; returns whether it did."""
     if sum(1 for _ in (git.git_dir / "objects/pack").glob("*.pack")) <= PACKS_AT_MOST:
         return False
-    tidy(git)
+    try:
+        tidy(git)
+    except Broken as error:
+        # A slow store is better than a refused publication.
+        _log.warning("the packs could not be tidied: %s", error)
+        return False
     return True
 
 

@@ -53,7 +53,7 @@ def test_it_starts_again_after_its_process_died(store: Path) -> None:
 def test_it_gives_up_when_git_dies_each_time(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     objects = CatFile(Git(store))
     monkeypatch.setattr(objects._git, "command", lambda *_: ["false"])
-    with pytest.raises(Broken, match="store:git-failed.*fsck"):
+    with pytest.raises(Broken, match=r"store:git-failed.*fsck"):
         objects.get("refs/heads/main")
     objects.close()
 

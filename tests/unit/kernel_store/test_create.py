@@ -73,7 +73,7 @@ def test_it_says_clearly_that_there_is_no_repository(tmp_path: Path, what: str) 
         (path / "notes.txt").write_text("no repository")
         with pytest.raises(Broken, match="store:missing"):
             create_store(path, "A zoo")
-    with pytest.raises(Broken, match="store:missing.*is not a git repository"):
+    with pytest.raises(Broken, match=r"store:missing.*is not a git repository"):
         open_store(path)
 
 

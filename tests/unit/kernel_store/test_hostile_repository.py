@@ -5,6 +5,7 @@ from uuid import uuid4
 
 import pytest
 
+from submissions.kernel_package.errors import Broken
 from submissions.kernel_store import upkeep
 from submissions.kernel_store.create import create_store, open_store
 from submissions.kernel_store.git import Git
@@ -13,10 +14,18 @@ from submissions.kernel_store.reading import StoreReader
 from submissions.kernel_store.writing import StoreWriter
 from tests.unit.kernel_store.conftest import RECEIVED, SAXPY, make_publication, outside_git
 
-HOOKS = (
-    "reference-transaction post-commit pre-commit post-checkout post-index-change pre-receive update post-update "
-    "post-receive proc-receive post-rewrite pre-auto-gc fsmonitor-watchman"
-).split()
+HOOKS = [
+    *("reference-transaction", "post-commit", "pre-commit", "post-checkout", "post-index-change", "pre-receive"),
+    *(
+        "update",
+        "post-update",
+        "post-receive",
+        "proc-receive",
+        "post-rewrite",
+        "pre-auto-gc",
+        "fsmonitor-watchman",
+    ),
+]
 MISSING = "1234567890123456789012345678901234567890"
 
 
@@ -29,7 +38,7 @@ def marker(tmp_path: Path) -> Path:
 def evil(tmp_path: Path, marker: Path) -> Path:
     """A program that leaves its mark."""
     path = tmp_path / "evil.sh"
-    path.write_text(f'#!/bin/sh\necho "$0 $*" >> {marker}\ncat\n')
+    path.write_text(f'#!/bin/sh\necho "$0 $*" >> {marker}\nexit 1\n')
     path.chmod(0o755)
     return path
 
@@ -86,9 +95,6 @@ def infest(git_dir: Path, evil: Path) -> None:
 [remote "origin"]
 \turl = {git_dir}
 \tuploadpack = {evil}
-\tpromisor = true
-[extensions]
-\tpartialClone = origin
 """)
 
 
@@ -129,11 +135,29 @@ def test_it_starts_nothing_that_a_work_tree_names(store: Path, evil: Path, marke
     assert (path / str(SAXPY) / "src/a.cpp").read_bytes() == b"int y;\n"
 
 
+def make_partial(git_dir: Path) -> None:
+    with (git_dir / "config").open("a") as config:
+        config.write('[extensions]\n\tpartialClone = origin\n[remote "origin"]\n\tpromisor = true\n')
+
+
+def test_it_fetches_no_missing_object_from_a_promised_remote(
+    store: Path, evil: Path, marker: Path, reader: StoreReader
+) -> None:
+    infest(store, evil)
+    make_partial(store)
+    assert reader.read(MISSING, "x") is None and reader.resolve(MISSING) == ""
+    assert reader.main_head()
+    assert not marker.exists(), marker.read_text()
+    with pytest.raises(Broken, match="store:partial-clone"):
+        open_store(store)
+
+
 def test_the_trap_would_have_caught_an_ordinary_git(store: Path, evil: Path, marker: Path) -> None:
     infest(store, evil)
     outside_git("update-ref", "refs/heads/x", "refs/heads/main", cwd=store, check=False)
     assert "reference-transaction" in marker.read_text()
     marker.unlink()
+    make_partial(store)
     outside_git("cat-file", "-p", MISSING, cwd=store, check=False)
     assert marker.exists()
 
@@ -167,5 +191,5 @@ def test_it_reads_what_is_stored_and_not_a_replacement(
 def test_it_never_searches_the_folders_above(store: Path) -> None:
     inner = store / "objects" / "inner"
     inner.mkdir()
-    with pytest.raises(Exception, match="store:missing"):
+    with pytest.raises(Broken, match="store:missing"):
         Git(inner)

@@ -59,6 +59,16 @@ def test_it_says_what_git_said(store: Path, writer: StoreWriter) -> None:
         Refs(Git(store)).move([RefMove("refs/heads/main", head, "1" * 40)])
 
 
+def test_it_publishes_even_if_the_packs_cannot_be_tidied(
+    store: Path, writer: StoreWriter, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("submissions.kernel_store.upkeep.PACKS_AT_MOST", 0)
+    with (store / "config").open("a") as config:
+        config.write('[extensions]\n\tpartialClone = origin\n[remote "origin"]\n\tpromisor = true\n')
+    assert writer.is_published(writer.publish(make_publication()))
+    assert "could not be tidied" in caplog.text
+
+
 def test_it_clears_the_scratch_refs_of_a_dead_writer(store: Path, writer: StoreWriter) -> None:
     head = writer.reader.main_head()
     Refs(Git(store)).move([RefMove("refs/zoo/scratch/left-behind", "", head)])

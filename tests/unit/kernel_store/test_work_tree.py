@@ -51,7 +51,7 @@ def test_its_files_follow_each_advance(tree: Path, writer: StoreWriter) -> None:
 
 def test_it_refuses_a_dirty_work_tree(tree: Path, writer: StoreWriter) -> None:
     (tree / "zoo.yaml").write_text("mine\n")
-    with pytest.raises(Broken, match="store:dirty.*bare repository"):
+    with pytest.raises(Broken, match=r"store:dirty.*bare repository"):
         open_store(tree)
     prepared = writer.prepare(make_publication())
     with pytest.raises(Broken, match="store:dirty"):
@@ -138,5 +138,5 @@ def test_it_publishes_even_if_the_files_cannot_follow(
 def test_it_refuses_a_filter_whose_name_cannot_be_overridden(tree: Path) -> None:
     with (tree / ".git/config").open("a") as config:
         config.write('[filter "a=b"]\n\tclean = cat\n')
-    with pytest.raises(Broken, match="store:dirty.*filter"):
+    with pytest.raises(Broken, match=r"store:dirty.*filter"):
         open_store(tree)

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from native_bench.sandbox.cgroup import PREFIX, ROOT
+from native_bench.sandbox import Bind
+from native_bench.sandbox.cgroup import PREFIX, ROOT, sweep
 from tests.unit.sandbox import ordinary_user
 
 pytestmark = pytest.mark.sandbox
@@ -60,8 +61,7 @@ def mark():
 
 def test_it_knows_the_processes_inside(real, limits, mark):
     with real.start(["/usr/bin/python3", "-c", mark + DAEMON, "stay"], limits()) as cell:
-        assert wait_until(lambda: len(cell.payload_pids()) == 2)
-        assert set(cell.payload_pids()) <= set(running(mark))
+        assert wait_until(lambda: len(cell.payload_pids()) == 2 and set(cell.payload_pids()) <= set(running(mark)))
         assert cell.poll() is None
         assert Path(f"/proc/{cell.payload_pids()[0]}/comm").read_text() == "python3\n"
     assert cell.payload_pids() == ()
@@ -105,12 +105,12 @@ def test_it_keeps_cells_apart(real, limits):
 
 def test_it_closes_what_it_opened(real, limits):
     real.run(["/usr/bin/true"], limits())
-    before = len(os.listdir("/proc/self/fd"))
+    before = len(list(Path("/proc/self/fd").iterdir()))
     for _ in range(3):
         real.run(["/usr/bin/true"], limits())
         real.run(["/usr/bin/no-such-program"], limits())
         real.start(["/bin/sleep", "9"], limits()).kill()
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
 def test_it_leaves_no_group_behind(real, limits):
@@ -142,9 +142,12 @@ def test_it_dies_with_its_engine(folder, mark, as_user):
     assert wait_until(lambda: not any(Path(f"/proc/{pid}/exe").exists() for pid in pids))
 
 
-def test_it_dies_with_an_engine_killed_while_it_starts(folder, mark):
-    for delay in range(0, 60, 4):
-        with start_engine(mark + DAEMON.replace("len(sys.argv) > 1", "True"), folder, False) as engine:
+@pytest.mark.parametrize("as_user", [False, True], ids=["here", "ordinary user"])
+def test_it_dies_with_an_engine_killed_while_it_starts(folder, mark, as_user):
+    if as_user and (os.geteuid() != 0 or not ordinary_user.is_possible()):
+        pytest.skip("only root can also become an ordinary user, who must be able to read the checkout")
+    for delay in range(0, 60, 5):
+        with start_engine(mark + DAEMON.replace("len(sys.argv) > 1", "True"), folder, as_user) as engine:
             assert engine.stdout.readline() == b"open\n"
             time.sleep(delay / 1000)
             engine.send_signal(signal.SIGKILL)
@@ -155,8 +158,6 @@ def test_it_dies_with_an_engine_killed_while_it_starts(folder, mark):
 def test_it_sweeps_the_groups_of_a_dead_engine(folder, mark, real):
     if real.isolation != "full":
         pytest.skip("no groups without root")
-    from native_bench.sandbox.cgroup import sweep
-
     with start_engine(mark + DAEMON.replace("len(sys.argv) > 1", "True"), folder, False) as engine:
         engine.stdout.readline()
         engine.stdout.readline()
@@ -169,8 +170,6 @@ def test_it_sweeps_the_groups_of_a_dead_engine(folder, mark, real):
 
 
 def test_it_leaves_no_mount_behind(real, limits, folder):
-    from native_bench.sandbox import Bind
-
     before = Path("/proc/self/mountinfo").read_text()
     with real.start(["/bin/sleep", "30"], limits(), [Bind(folder, "/out", writable=True)]):
         assert Path("/proc/self/mountinfo").read_text() == before

@@ -1,7 +1,9 @@
 """Every bound of `Limits` held against code that tries to break it."""
 
+import hashlib
 import os
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -54,7 +56,12 @@ print("all held")
 def test_it_stops_a_fork_bomb_and_leaves_none_of_it(inside, limits):
     end = inside(FORK, limits=limits(processes=12))
     assert end.is_ok, end
-    assert 4 <= int(end.stdout) <= 16
+    assert 8 <= int(end.stdout) <= 12
+
+
+def test_it_runs_a_program_that_may_not_fork(inside, limits):
+    end = inside(FORK, limits=limits(processes=1))
+    assert (end.is_ok, int(end.stdout) <= 1) == (True, True), end
 
 
 def test_it_ends_a_fork_bomb_that_never_stops(inside, limits):
@@ -167,8 +174,6 @@ def test_it_feeds_stdin_and_closes_it(inside):
     text = os.urandom(300_000).hex().encode()
     code = "import hashlib, sys; print(hashlib.sha256(sys.stdin.buffer.read()).hexdigest())"
     end = inside(code, stdin=text)
-    import hashlib
-
     assert end.stdout.decode().strip() == hashlib.sha256(text).hexdigest()
 
 
@@ -208,9 +213,6 @@ def test_it_compiles_and_loads_a_library(sandbox, limits, folder):
         [Bind(folder, "/src"), Bind(folder, "/out", writable=True)],
     )
     assert build.is_ok, build.stderr
-    code = "import ctypes; print(ctypes.CDLL('/lib/kernel/kernel.so').answer())"
-    end = sandbox.run(["/usr/bin/python3", "-c", code], limits(), [Bind(folder, "/kernel")])
-    assert end.status == "exited"
     code = "import ctypes; print(ctypes.CDLL('/kernel/kernel.so').answer())"
     end = sandbox.run(["/usr/bin/python3", "-c", code], limits(), [Bind(folder, "/kernel")])
     assert end.stdout == b"42\n", end.stderr
@@ -229,7 +231,7 @@ def test_it_shows_a_bound_device(real, limits):
     end = real.run(
         ["/bin/sh", "-c", "echo x > /dev/void && echo ok"],
         limits(),
-        [Bind(__import__("pathlib").Path("/dev/null"), "/dev/void", device=True)],
+        [Bind(Path("/dev/null"), "/dev/void", device=True)],
     )
     assert end.stdout == b"ok\n", end.stderr
 
@@ -247,8 +249,6 @@ def test_it_passes_shared_memory(sandbox, limits):
 
 
 def test_it_can_run_our_own_interpreter(real, limits):
-    from pathlib import Path
-
     prefix = Path(sys.base_prefix).resolve()
     binds = [] if prefix == Path("/usr") else [Bind(prefix, "/python")]
     program = f"{'/python' if binds else '/usr'}/bin/python3"

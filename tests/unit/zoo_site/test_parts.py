@@ -46,7 +46,11 @@ def test_it_refuses_a_retry_that_runs_tasks_twice():
 
 
 def test_it_finds_a_page_that_lags(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(docs, "CONFIGURATION_PAGE", tmp_path / "configuration.md")
+    (tmp_path / "package.md").write_text("before\n<!-- codes -->\nold\n<!-- /codes -->\nafter\n")
+    monkeypatch.setattr(docs, "DOCS", tmp_path)
     assert docs.main(["--check"]) == 1
+    assert "configuration.md" in (said := capsys.readouterr().err) and "package.md" in said
     assert docs.main([]) == 0
     assert docs.main(["--check"]) == 0
+    page = (tmp_path / "package.md").read_text()
+    assert "`package:bomb`" in page and page.startswith("before\n") and page.endswith("after\n")

@@ -71,6 +71,8 @@ def _finish(prepared: Prepared) -> bool:
     try:
         if store.is_published(prepared) or _still_holds(prepared):
             store.advance(prepared)
+            for row in Submission.objects.in_state(State.MEASURED).filter(pk=prepared.uuid):
+                follow_ledger(row)
             store_advanced.send_robust(sender=Submission)
             return True
     except Moved:

@@ -60,8 +60,16 @@ def exception_handler(error: Exception, context: Mapping[str, Any]) -> Response 
     is_default = error.detail == getattr(error, "default_detail", None)
     text = message if is_default or not isinstance(error.detail, str) else str(error.detail)
     details = {} if isinstance(error.detail, str) else {"fields": error.detail}
-    headers = {"Retry-After": _wait_seconds(error)} if isinstance(error, exceptions.Throttled) else None
-    return Response(envelope(request, code, text, details), status=error.status_code, headers=headers)
+    return Response(envelope(request, code, text, details), status=error.status_code, headers=_headers(error))
+
+
+def _headers(error: exceptions.APIException) -> dict[str, str]:
+    headers = {}
+    if isinstance(error, exceptions.Throttled):
+        headers["Retry-After"] = _wait_seconds(error)
+    if scheme := getattr(error, "auth_header", None):
+        headers["WWW-Authenticate"] = scheme
+    return headers
 
 
 def _wait_seconds(error: exceptions.Throttled) -> str:

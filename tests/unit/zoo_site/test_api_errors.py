@@ -81,7 +81,12 @@ def test_it_keeps_the_details_of_our_own_errors(client):
 
 def test_it_wraps_django_s_own_errors_under_the_api(client):
     assert client.get("/api/plain").json()["error"]["code"] == "request:method"
-    assert client.get("/api/nowhere").json()["error"]["code"] == "missing:not-found"
+
+
+@pytest.mark.django_db
+def test_it_answers_an_unknown_address_with_the_envelope():
+    answer = Client().get("/api/nowhere")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (404, "missing:not-found")
 
 
 def test_it_leaves_pages_alone(client):

@@ -10,6 +10,7 @@ POINTS = (
     "prepare:ledger-streamed",
     "prepare:stored",
     "advance:checked",
+    "advance:committing",
     "advance:moved",
     "advance:followed",
 )

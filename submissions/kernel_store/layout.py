@@ -23,7 +23,7 @@ MODERATION_FOLDER = "moderation"
 SOURCE_FOLDER = "source"
 
 _RECORD_NAME = re.compile(r"[a-z][a-z0-9-]{0,63}\.json")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_UNWRITABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 
 
 def package_folder(kernel_id: KernelId) -> str:
@@ -72,7 +72,7 @@ def check_paths(paths: Iterable[str]) -> None:
     seen = set(paths)
     for path in seen:
         parts = path.split("/")
-        if any(_is_bad_segment(part) for part in parts) or _CONTROL.search(path):
+        if any(_is_bad_segment(part) for part in parts) or _UNWRITABLE.search(path):
             raise Broken("store:bad-path", f"{path!r} cannot be stored in git; rename that file", path=path)
         for depth in range(1, len(parts)):
             if "/".join(parts[:depth]) in seen:

@@ -219,6 +219,7 @@ class StoreWriter:
         shown = [move for move in moves if move.ref in (layout.MAIN, layout.LEDGER)]
         for move in shown:
             self._work_tree.check_can_follow(move.ref, move.new)
+        crash_here("advance:committing")
         self._refs.move(moves)
         crash_here("advance:moved")
         try:

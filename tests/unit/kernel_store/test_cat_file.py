@@ -60,18 +60,21 @@ def test_it_gives_up_when_git_dies_each_time(store: Path, monkeypatch: pytest.Mo
 
 def test_it_uses_its_own_process_after_a_fork(reader: StoreReader) -> None:
     head = reader.main_head()
+    parents_process = cat_file_pid(reader._objects)
     receive, send = os.pipe()
     child = os.fork()
     if child == 0:
         try:
             answers = [reader.main_head() == head for _ in range(50)]
+            is_own = cat_file_pid(reader._objects) != parents_process
             reader.close()
-            os.write(send, b"ok" if all(answers) else b"no")
+            os.write(send, b"ok" if all(answers) and is_own else b"no")
         finally:
             os._exit(0)
     parents = [reader.main_head() == head for _ in range(50)]
     os.waitpid(child, 0)
     assert os.read(receive, 2) == b"ok" and all(parents)
+    assert cat_file_pid(reader._objects) == parents_process
     os.close(receive)
     os.close(send)
 

@@ -21,6 +21,7 @@ from submissions.kernel_store.upkeep import clear_stale
 from submissions.kernel_store.writing import StoreWriter
 from tests.unit.kernel_store.conftest import RECEIVED, assert_consistent, make_publication, push_file
 
+PREPARED = {"prepare:stored", "advance:checked", "advance:committing"}
 SHOWN = {"advance:moved", "advance:followed"}
 
 
@@ -73,7 +74,7 @@ def test_it_loses_nothing_at_any_fault_point(store: Path, point: str) -> None:
     assert (heads(store) == before) is (point not in SHOWN)
     assert_consistent(store)
     recover(store)
-    was_prepared = point in {"prepare:stored", "advance:checked"}
+    was_prepared = point in PREPARED
     assert (heads(store) != before) is (point in SHOWN or was_prepared)
     if heads(store) == before:
         publish(store, uuid)
@@ -83,7 +84,7 @@ def test_it_loses_nothing_at_any_fault_point(store: Path, point: str) -> None:
     assert_consistent(store)
 
 
-@pytest.mark.parametrize("point", ["prepare:stored", "advance:checked"])
+@pytest.mark.parametrize("point", sorted(PREPARED))
 def test_it_undoes_a_prepared_write_that_a_push_has_overtaken(store: Path, clone: Path, point: str) -> None:
     uuid = str(uuid4())
     killed_in_a_child(lambda: publish(store, uuid), point)

@@ -11,7 +11,7 @@ from submissions.kernel_package.errors import Broken
 from submissions.kernel_store.publication import LedgerEntry
 from submissions.kernel_store.reading import StoreReader
 from submissions.kernel_store.writing import StoreWriter
-from tests.unit.kernel_store.conftest import RECEIVED, assert_consistent, make_publication
+from tests.unit.kernel_store.conftest import RECEIVED, assert_consistent, make_publication, outside_git
 
 RECORDS = {"submission.json": b'{"n": 1}\n', "run-1.json": b"{}\n"}
 
@@ -107,6 +107,13 @@ def _changes(files: dict[str, bytes]) -> object:
     from submissions.kernel_store.fast_import import Changes
 
     return Changes(files)
+
+
+def test_it_knows_nothing_while_there_is_no_ledger(tmp_path: Path) -> None:
+    outside_git("init", "-q", "--bare", "e.git", cwd=tmp_path)
+    with StoreReader(tmp_path / "e.git") as reader:
+        assert reader.ledger_entry(RECEIVED, str(uuid4())) == {}
+        assert reader.ledger_source(RECEIVED, str(uuid4())) == {}
 
 
 def test_it_keeps_moderation_apart(writer: StoreWriter, reader: StoreReader, store: Path) -> None:

@@ -208,7 +208,18 @@ def test_it_writes_nothing_when_the_figures_cannot_be_made(writer: StoreWriter, 
 
 @pytest.mark.parametrize(
     "path",
-    ["../escape", "/etc/passwd", "src/.git/config", ".GIT/x", "src/.gitattributes", "a//b", "a/\nb", "a\\b", ""],
+    [
+        "../escape",
+        "/etc/passwd",
+        "src/.git/config",
+        ".GIT/x",
+        "src/.gitattributes",
+        "a//b",
+        "a/\nb",
+        "a\\b",
+        "\udcff",
+        "",
+    ],
 )
 def test_it_refuses_paths_that_git_would_misread(writer: StoreWriter, path: str) -> None:
     publication = make_publication()
@@ -265,3 +276,21 @@ def test_it_keeps_author_lines_whole_whatever_the_name(store: Path) -> None:
         writer.publish(make_publication())
     assert outside_git("log", "-1", "main", "--format=%an|%ae", cwd=store) == "Zoo evil committer x|ab@example.org"
     assert_consistent(store)
+
+
+def test_it_does_not_store_a_file_under_a_file(writer: StoreWriter) -> None:
+    with pytest.raises(Broken, match=r"store:bad-path.*under another file"):
+        writer.commit_files({"docs/a": b"", "docs/a/b": b""}, "Add pages")
+
+
+def test_it_completes_a_half_whose_ledger_commit_also_removed_files(
+    writer: StoreWriter, reader: StoreReader, store: Path
+) -> None:
+    publication = make_publication()
+    old_source = replace(publication.ledger, source={"src/gone.cpp": b"x"})
+    writer.record(old_source)
+    prepared = writer.prepare(publication)
+    outside_git("update-ref", "refs/heads/main", prepared.main_new, prepared.main_old, cwd=store)
+    writer.record(LedgerEntry(str(uuid4()), RECEIVED, {"submission.json": b"{}\n"}))
+    writer.advance(prepared)
+    assert set(reader.ledger_source(RECEIVED, prepared.uuid)) == {".kernel_package/desc.yaml", "src/a.cpp"}

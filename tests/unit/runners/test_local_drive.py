@@ -10,9 +10,11 @@ from django_q.models import OrmQ
 
 from runners import leases, local, packages, tasks
 from runners.models import Lease, Runner
+from runners.receivers import wake_queue
 from submissions import cancel, spool
 from submissions.kernel_package.archive import write_archive
 from submissions.models import Run, RunState, State
+from submissions.signals import run_queued
 from submissions.upload import Upload, receive_upload
 from tests.unit.runners.conftest import a_registration
 from tests.unit.submissions import zoo
@@ -48,6 +50,7 @@ def before_heartbeat(monkeypatch, action, stage="build"):
 
 
 def test_it_wakes_the_cluster_of_the_queue_that_got_a_run(machine):
+    run_queued.connect(wake_queue)
     send("ok")
     [row] = OrmQ.objects.filter(key="cpu")
     assert (row.task["func"], row.task["args"]) == ("runners.tasks.drive_local", ("cpu",))

@@ -9,8 +9,8 @@ import pytest
 
 from submissions.kernel_package.errors import Broken
 from submissions.kernel_store import git as store_git
-from submissions.kernel_store.faults import crashing
 from submissions.kernel_store.fast_import import FastImport
+from submissions.kernel_store.faults import crashing
 from submissions.kernel_store.git import Git
 from submissions.kernel_store.writing import StoreWriter
 from tests.unit.kernel_store.conftest import assert_consistent, make_publication

@@ -59,8 +59,8 @@ coverage: $(DEV_STAMP) ## combine and judge: pure layers 95 %, all 88 %
 	$(COVERAGE) report --fail-under=88
 
 check: $(DEV_STAMP) ## format, lint, types, import contracts, migrations, docs
-	$(BIN)/ruff format --check .
-	$(BIN)/ruff check .
+	$(BIN)/ruff format --no-cache --check .
+	$(BIN)/ruff check --no-cache .
 	$(BIN)/mypy zoo_site leaderboard submissions runners native_bench manage.py
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python manage.py check --fail-level WARNING

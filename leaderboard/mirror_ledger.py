@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from django.db import transaction
-from submissions.kernel_store.reading import StoreReader
 
 from submissions.kernel_package.errors import Broken
+from submissions.kernel_store.reading import StoreReader
 from submissions.models import Run, RunState, State, Submission
 
 _ENTRIES_AT_ONCE = 400

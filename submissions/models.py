@@ -199,7 +199,7 @@ class Run(models.Model):
         return f"{self.kind} {self.kernel_id} {self.uuid}"
 
     def get_absolute_url(self) -> str:
-        return f"/runs/{self.uuid}"
+        return f"/submissions/{self.submission_id}" if self.submission_id else "/queue"
 
 
 class Event(models.Model):

@@ -7,6 +7,9 @@ from submissions.live import announce
 
 UUID = "0e0e0e0e-0000-4000-8000-000000000000"
 
+# A consumer lets go of old connections after each message, of whichever thread it was given.
+pytestmark = pytest.mark.django_db
+
 
 @pytest.mark.parametrize(
     ("query", "topics"),

@@ -122,7 +122,7 @@ def test_it_shows_every_list_and_row_and_links_to_the_site(staff):
         assert page.status_code == 200
         assert staff.get(reverse(f"admin:submissions_{name}_delete", args=[row.pk])).status_code == 403
     assert submission.get_absolute_url() == f"/submissions/{submission.pk}"
-    assert submission.runs.get().get_absolute_url() == f"/runs/{submission.runs.get().pk}"
+    assert submission.runs.get().get_absolute_url() == f"/submissions/{submission.pk}"
 
 
 def test_it_revokes_tokens_and_never_shows_their_hash(staff):

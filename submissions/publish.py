@@ -6,6 +6,7 @@ measured against, the submission is measured again.
 
 import json
 import logging
+import re
 from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
@@ -20,7 +21,7 @@ from submissions.evaluation.decision import Standing, before_any_run, decide
 from submissions.kernel_package.errors import Broken
 from submissions.kernel_package.strict_yaml import dump_yaml
 from submissions.kernel_store.publication import Moved, Prepared, Publication
-from submissions.ledger import SUBMISSION, accepted_entry, decision_record_of, trailers_of
+from submissions.ledger import accepted_entry, decision_record_of, trailers_of
 from submissions.lifecycle import mark_ending
 from submissions.models import Run, RunKind, RunState, State, Submission
 from submissions.scheduling import schedule_run
@@ -31,6 +32,8 @@ logger = logging.getLogger(__name__)
 
 # Another writer may move main between our look and our advance; then all of it is done anew.
 _TRIES = 5
+
+_RUN_NAME = re.compile(r"run-(\d+)\.json")
 
 
 def publish(submission_id: UUID) -> None:
@@ -89,10 +92,15 @@ def _still_holds(prepared: Prepared) -> bool:
         return False
     store = reader()
     records = dict(store.ledger_entries(prepared.ledger_old, prepared.ledger_new))[prepared.uuid]
-    submission = json.loads(records[SUBMISSION])
-    sitting = json.loads(records[f"run-{len(submission['runs'])}.json"])
-    board = board_of(store, submission["kernel_id"], prepared.main_old)
+    sitting = _last_run(records)
+    board = board_of(store, sitting["kernel_id"], prepared.main_old)
     return not _is_outdated(board, sitting, board.rival())
+
+
+def _last_run(records: Mapping[str, bytes]) -> Mapping[str, Any]:
+    numbers = [int(found[1]) for name in records if (found := _RUN_NAME.fullmatch(name))]
+    record: dict[str, Any] = json.loads(records[f"run-{max(numbers)}.json"])
+    return record
 
 
 def _publish(submission: Submission) -> None:

@@ -58,6 +58,9 @@ def store(db, settings, tmp_path):
     settings.KERNEL_REPO_PATH = tmp_path / "kernel_data.git"
     settings.QUEUE_DIR = tmp_path / "queue"
     settings.ARTIFACTS_DIR = tmp_path / "artifacts"
+    settings.SECRETS_DIR = tmp_path / "secrets"
+    settings.INDEX_PATH = tmp_path / "index.json"
+    settings.CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
     create_store(settings.KERNEL_REPO_PATH, "Test zoo")
     zoo.seed_board()
     return settings.KERNEL_REPO_PATH

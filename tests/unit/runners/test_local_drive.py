@@ -10,20 +10,17 @@ from django_q.models import OrmQ
 
 from runners import leases, local, packages, tasks
 from runners.models import Lease, Runner
-from runners.receivers import wake_queue
 from submissions import cancel, spool
 from submissions.kernel_package.archive import write_archive
 from submissions.models import Run, RunState, State
-from submissions.signals import run_queued
 from submissions.upload import Upload, receive_upload
 from tests.unit.runners.conftest import a_registration
 from tests.unit.submissions import zoo
-from tests.unit.submissions.conftest import site, store  # noqa: F401
 
 
 @pytest.fixture
-def machine(store, site, config, monkeypatch, tmp_path):  # noqa: F811
-    site.PACKAGES_DIR, site.RUN_DIR = tmp_path / "packages", tmp_path / "run"
+def machine(transactional_db, store, settings, config, monkeypatch, tmp_path):
+    settings.PACKAGES_DIR, settings.RUN_DIR = tmp_path / "packages", tmp_path / "run"
     lives = iter(range(100))
     monkeypatch.setattr(local, "registration", lambda kind: a_registration(life=str(next(lives))))
     monkeypatch.setattr(local, "config", lambda kind, held_fds: replace(config, held_fds=held_fds))
@@ -50,13 +47,12 @@ def before_heartbeat(monkeypatch, action, stage="build"):
 
 
 def test_it_wakes_the_cluster_of_the_queue_that_got_a_run(machine):
-    run_queued.connect(wake_queue)
     send("ok")
     [row] = OrmQ.objects.filter(key="cpu")
     assert (row.task["func"], row.task["args"]) == ("runners.tasks.drive_local", ("cpu",))
 
 
-def test_it_runs_what_is_queued_to_its_end(machine, site):  # noqa: F811
+def test_it_runs_what_is_queued_to_its_end(machine, settings):
     first, second = send("ok"), send("wrong")
     assert tasks.drive_local("cpu") == 2
     zoo.work()
@@ -66,7 +62,7 @@ def test_it_runs_what_is_queued_to_its_end(machine, site):  # noqa: F811
     assert run.record["runner"]["name"] == "cpu0"
     assert not Lease.objects.live().exists()
     assert Runner.objects.get().is_alive
-    assert len(list(site.PACKAGES_DIR.iterdir())) == 3
+    assert len(list(settings.PACKAGES_DIR.iterdir())) == 3
     assert tasks.drive_local("cpu") == 0
 
 
@@ -137,14 +133,14 @@ def test_it_drives_nothing_where_the_engine_has_no_part_for_the_device(machine, 
     assert not Runner.objects.exists()
 
 
-def test_it_heals_a_damaged_package_at_the_next_claim(machine, site):  # noqa: F811
+def test_it_heals_a_damaged_package_at_the_next_claim(machine, settings):
     send("ok")
     tasks.drive_local("cpu")
-    for path in site.PACKAGES_DIR.iterdir():
+    for path in settings.PACKAGES_DIR.iterdir():
         path.write_bytes(b"damaged")
     send("ok")
     assert tasks.drive_local("cpu") == 1
-    assert all(packages.is_kept(path.name.removesuffix(".tar.gz")) for path in site.PACKAGES_DIR.iterdir())
+    assert all(packages.is_kept(path.name.removesuffix(".tar.gz")) for path in settings.PACKAGES_DIR.iterdir())
 
 
 def test_it_looks_at_every_queue_that_this_machine_can_serve(db, monkeypatch):

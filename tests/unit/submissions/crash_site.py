@@ -2,6 +2,7 @@
 
 prepare  makes a site with one measured submission        crash POINT  publishes it and dies at POINT
 race     moves one submission from many threads
+fail POINT  ends a failed submission and dies at POINT
 recover  starts anew, recovers, and prints what is there   upload POINT  sends a package and dies at POINT
 """
 
@@ -23,7 +24,9 @@ def main(step, point=""):
     from submissions.signals import run_queued, store_advanced
 
     run_queued.receivers = store_advanced.receivers = []
-    {"prepare": prepare, "crash": crash, "recover": recover, "upload": upload, "race": race}[step](point)
+    {"prepare": prepare, "crash": crash, "recover": recover, "upload": upload, "fail": fail, "race": race}[step](
+        point
+    )
 
 
 def prepare(_point):
@@ -45,6 +48,22 @@ def prepare(_point):
 def crash(point):
     from tests.unit.submissions import zoo
 
+    die_at(point)
+    zoo.work()
+    print("survived", point)
+
+
+def fail(point):
+    """Publish what is measured, then have another submission fail and die at POINT of its end."""
+    from submissions.models import Submission
+    from tests.unit.submissions import zoo
+
+    zoo.work()
+    submission = zoo.send(body="z[i] = 0;")
+    zoo.work()
+    run = zoo.claim(submission)
+    zoo.record_result(run.pk, run.epoch, zoo.bad_result("wrong_result", "check:wrong-result"), zoo.RUNNER)
+    assert Submission.objects.get(pk=submission.pk).ending == "failed"
     die_at(point)
     zoo.work()
     print("survived", point)
@@ -125,6 +144,7 @@ def recover(_point):
                     for row in Submission.objects.order_by("received_at")
                 ],
                 "subjects": [commit.subject for commit in store.commits("", store.main_head())],
+                "ledger_subjects": [commit.subject for commit in store.commits("", store.ledger_head())],
                 "bench": zoo.bench(),
                 "files": sorted(zoo.on_main()),
                 "pending": len(writer().pending()),

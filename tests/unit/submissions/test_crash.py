@@ -21,6 +21,7 @@ PUBLISH_POINTS = [
     ">submissions.ending:enter_recorded",
     ">submissions.spool:discard",
 ]
+LEDGER_POINTS = ["advance:moved", ">submissions.spool:discard"]
 
 
 def run_site(home, *words):
@@ -63,6 +64,20 @@ def test_it_publishes_exactly_once_wherever_it_was_killed(home, point):
     assert (kinds.count("source:"), kinds.count("bench:")) == (1, 1)
     assert (site["pending"], site["spool"]) == (0, 0)
     assert "nudged: 0" in site["found_again"]
+
+
+@pytest.mark.parametrize(
+    "point", ["<submissions.ending:ending_entry", "<submissions.ending:enter", *LEDGER_POINTS]
+)
+def test_it_ends_a_failed_submission_exactly_once_wherever_it_was_killed(home, point):
+    died = run_site(home, "fail", point)
+    assert died.returncode == DIED, died.stdout + died.stderr
+    site = recovered(home)
+    failed = site["submissions"][1]
+    assert failed["state"] == "failed"
+    assert {"submission.json", "run-1.json", "source/src/saxpy.cpp"} <= set(failed["ledger"])
+    assert [subject.split()[0] for subject in site["ledger_subjects"]].count("failed:") == 1
+    assert (site["pending"], site["spool"]) == (0, 0)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import pytest
 from django_q.models import OrmQ
 
 from submissions import spool, tasks
+from submissions.evaluation.decision import decide
 from submissions.models import Event, State, Submission
 from submissions.recovery import MAX_FAULTS, recover
 from submissions.store import reader, writer
@@ -151,31 +152,13 @@ def test_it_never_fails_an_upload_because_the_queue_is_away(monkeypatch, caplog)
 
 def _pending():
     """A submission whose commits are prepared, as a crash before the advance leaves it."""
-    from submissions import publish as publishing
-
     submission = zoo.send()
     zoo.work()
     run = zoo.claim(submission)
     zoo.record_result(run.pk, run.epoch, zoo.good_result(run), zoo.RUNNER)
     forget_tasks()
-    real = publishing.writer
-
-    class Dying:
-        def __init__(self):
-            self._writer = real()
-
-        def __getattr__(self, name):
-            return getattr(self._writer, name)
-
-        def advance(self, prepared):
-            raise KeyboardInterrupt
-
-    publishing.writer = Dying
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            publishing.publish(submission.pk)
-    finally:
-        publishing.writer = real
+    with pytest.raises(KeyboardInterrupt):
+        zoo.die_before_advance(submission)
     assert len(writer().pending()) == 1
     return submission
 
@@ -205,6 +188,29 @@ def test_it_drops_what_was_prepared_on_an_older_main():
     zoo.work()
     assert zoo.fresh(submission).state == State.ACCEPTED
     assert reader().read(reader().main_head(), "README.md") == b"hello\n"
+
+
+def test_it_never_finishes_a_decision_that_main_has_overtaken(monkeypatch):
+    """The commits stand on the present main, but the decision was made before another version came there."""
+    rival, submission = zoo.send(zoo.BOB, body="z[i] = y[i] + a * x[i];"), zoo.send()
+    zoo.work()
+    run = zoo.claim(submission)
+    result = zoo.good_result(run)
+    assert zoo.measure(rival).state == State.ACCEPTED
+    zoo.record_result(run.pk, run.epoch, result, zoo.RUNNER)
+    forget_tasks()
+    monkeypatch.setattr("submissions.publish._is_outdated", lambda *given: False)
+    monkeypatch.setattr("submissions.publish.decide", lambda record, weights, _: decide(record, weights, None))
+    with pytest.raises(KeyboardInterrupt):
+        zoo.die_before_advance(submission)
+    monkeypatch.undo()
+    forget_tasks()
+    assert len(writer().pending()) == 1
+    found = recover(AT_ONCE)
+    assert (found.pending_finished, found.pending_dropped) == (0, 1)
+    zoo.work()
+    assert zoo.fresh(submission).state == State.QUEUED
+    assert zoo.bench()["submission"] == str(rival.pk)
 
 
 def test_it_drops_what_was_prepared_for_a_submission_that_ended_otherwise():

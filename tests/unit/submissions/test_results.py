@@ -1,7 +1,9 @@
 import hashlib
 import json
+import re
 
 import pytest
+from django.apps import apps
 
 from submissions import artifacts, secrets
 from submissions.assignment import assignment_for
@@ -226,6 +228,26 @@ def test_it_gives_each_lease_another_secret_and_each_version_its_hidden_cases(ru
     assert len(first.hidden_dims) == 3
     assert first.secret not in repr(first)
     assert "hidden_dims" not in repr(first)
+
+
+def test_it_keeps_neither_secret_nor_hidden_sizes_in_any_row_or_log(run, caplog, tmp_path, settings):
+    settings.SECRETS_DIR.mkdir()
+    (settings.SECRETS_DIR / "Vector~saxpy~fp32~v1").write_bytes(bytes(31) + b"\x05")
+    caplog.set_level("DEBUG")
+    parts = assignment_for(run)
+    give(run, zoo.good_result(run), log=f"{parts.secret}\n")
+    zoo.work()
+    run.refresh_from_db()
+    rows = [row for model in apps.get_models() for row in model.objects.values()]
+    kept = json.dumps([rows, zoo.ledger(run.submission)], default=str) + caplog.text
+    assert str(run.pk) in kept
+    assert parts.secret not in kept
+    # Five digits: no part of a uuid, of a time or of a digest looks like one.
+    sizes = {str(dims["n"]) for dims in parts.hidden_dims if 10_000 <= dims["n"] < 100_000}
+    assert sizes
+    assert not sizes & set(re.findall(r"(?<!\w)\d{5}(?!\w)", kept))
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert not [path for path in files if parts.secret.encode() in path.read_bytes()]
 
 
 def test_it_compares_with_the_version_that_stands():

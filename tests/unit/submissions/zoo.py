@@ -16,8 +16,10 @@ from submissions.kernel_package.files import BENCH_RESULT_PATH
 from submissions.kernel_package.names import KernelId
 from submissions.kernel_package.package import check_package
 from submissions.kernel_package.strict_yaml import dump_yaml
+from submissions.kernel_store import faults
 from submissions.lifecycle import submission_started
 from submissions.models import Run, RunState, Submission
+from submissions.publish import publish
 from submissions.results import record_result
 from submissions.store import reader, writer
 from submissions.upload import Upload, receive_upload
@@ -277,3 +279,14 @@ def hold(submission):
     run = claim(submission)
     assert record_result(run.pk, run.epoch, {**good_result(run), "details": {"integrity": ["clock"]}}, RUNNER)
     return fresh(submission)
+
+
+def die_before_advance(submission):
+    """Publish, but be interrupted when everything is prepared."""
+
+    def interrupted(point):
+        if point == "advance:checked":
+            raise KeyboardInterrupt
+
+    with faults.crashing(interrupted):
+        publish(submission.pk)

@@ -83,10 +83,11 @@ def _refuse_bad_fields(upload: Upload) -> None:
         raise Rejected("upload:package-missing", "the package is missing or empty: send a tar.gz", field="package")
     if len(upload.package) > DEFAULT_LIMITS.packed_bytes:
         raise too_large()
-    if len(upload.message) > _MESSAGE_CHARS:
-        raise Rejected("upload:message", f"the message exceeds {_MESSAGE_CHARS} characters", field="message")
-    if len(upload.idempotency_key) > _KEY_CHARS or "\0" in upload.idempotency_key + upload.message:
-        message = f"an Idempotency-Key has at most {_KEY_CHARS} characters, and no field has NUL"
+    if len(upload.message) > _MESSAGE_CHARS or "\0" in upload.message:
+        message = f"a message has at most {_MESSAGE_CHARS} characters, and no NUL"
+        raise Rejected("upload:message", message, field="message")
+    if len(upload.idempotency_key) > _KEY_CHARS or "\0" in upload.idempotency_key:
+        message = f"an Idempotency-Key has at most {_KEY_CHARS} characters, and no NUL"
         raise Rejected("upload:idempotency-key", message, field="Idempotency-Key")
 
 

@@ -6,7 +6,14 @@ from django.db import transaction
 from django.utils import timezone
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from runners import leases
 from runners.claims import claim
@@ -59,6 +66,16 @@ class QueueMachine(RuleBasedStateMachine):
         transaction.set_rollback(True)
         self.atomic.__exit__(None, None, None)
 
+    @initialize()
+    def starts_with_work(self):
+        for _ in range(2):
+            self.queue()
+
+    @rule()
+    def everybody_claims(self):
+        for name in RUNNERS:
+            self.claims(name)
+
     @rule()
     def queue(self):
         run = create_run(mode="check", kind="check")
@@ -70,7 +87,8 @@ class QueueMachine(RuleBasedStateMachine):
         lease = claim(self._id(name))
         held = [pk for pk, run in self.runs.items() if run.holder == name]
         expected = held or ([] if self.states[name] != "active" else self._fitting(name)[:1])
-        assert [lease.run_id] if lease else expected == []
+        given = [lease.run_id] if lease else []
+        assert given == expected
         if lease and not held:
             run = self.runs[lease.run_id]
             run.state, run.epoch, run.holder, run.last_holder = "leased", run.epoch + 1, name, name
@@ -200,6 +218,6 @@ def test_it_keeps_every_promise_in_any_order(store):
     run_state_machine_as_test(
         QueueMachine,
         settings=settings(
-            max_examples=40, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
+            max_examples=50, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
         ),
     )

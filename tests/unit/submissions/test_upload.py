@@ -62,7 +62,8 @@ def test_it_has_no_row_when_the_disk_is_full(monkeypatch):
         ({"package": b"x" * ((1 << 20) + 1)}, "package:too-large"),
         ({"message": "x" * 501}, "upload:message"),
         ({"idempotency_key": "x" * 201}, "upload:idempotency-key"),
-        ({"message": "a\0b"}, "upload:idempotency-key"),
+        ({"message": "a\0b"}, "upload:message"),
+        ({"idempotency_key": "a\0b"}, "upload:idempotency-key"),
     ],
 )
 def test_it_refuses_bad_fields_before_anything_is_kept(fields, code):

@@ -84,7 +84,7 @@ def _refuse_bad_fields(upload: Upload) -> None:
     if len(upload.package) > DEFAULT_LIMITS.packed_bytes:
         raise too_large()
     if len(upload.message) > _MESSAGE_CHARS or "\0" in upload.message:
-        message = f"a message has at most {_MESSAGE_CHARS} characters, and no NUL"
+        message = f"the message exceeds {_MESSAGE_CHARS} characters, or holds a NUL"
         raise Rejected("upload:message", message, field="message")
     if len(upload.idempotency_key) > _KEY_CHARS or "\0" in upload.idempotency_key:
         message = f"an Idempotency-Key has at most {_KEY_CHARS} characters, and no NUL"

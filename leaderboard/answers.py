@@ -1,14 +1,7 @@
-"""How a read is answered: JSON with an ETag of its bytes, 304 for who has them, and 404 in the API's words."""
+"""What the read API answers in words of its own: one form for errors, and names the mirror does not know."""
 
-import dataclasses
-import hashlib
-import json
-from datetime import UTC, datetime
 from typing import Any
-from uuid import UUID
 
-from django.http import HttpRequest, HttpResponse
-from django.utils.cache import get_conditional_response
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.request import Request
 
@@ -28,38 +21,3 @@ class OneForm(BaseContentNegotiation):
 def missing(what: str, name: str) -> Rejected:
     """Return the error of a name that the mirror does not know."""
     return Rejected(f"missing:{what}", f"there is no {what} {name!r}", name=name)
-
-
-def json_bytes(document: Any) -> bytes:
-    """Return a document of dataclasses and plain data as JSON; times in UTC with Z."""
-    return json.dumps(document, default=_plain, ensure_ascii=False, sort_keys=True).encode()
-
-
-def answer(request: Request | HttpRequest, document: Any) -> HttpResponse:
-    """Answer a document, or 304 to who has it already."""
-    return answer_bytes(request, json_bytes(document), "application/json")
-
-
-def answer_bytes(request: Request | HttpRequest, content: bytes, content_type: str) -> HttpResponse:
-    """Answer bytes, or 304 to who has them already."""
-    etag = etag_of(content)
-    plain: HttpRequest = request._request if isinstance(request, Request) else request
-    response = HttpResponse(content, content_type=content_type)
-    response.headers["ETag"] = etag
-    response.headers["Cache-Control"] = "no-cache"
-    conditional = get_conditional_response(plain, etag=etag, response=response)
-    return conditional if isinstance(conditional, HttpResponse) else response
-
-
-def etag_of(content: bytes) -> str:
-    return f'"{hashlib.sha256(content).hexdigest()[:32]}"'
-
-
-def _plain(value: Any) -> Any:
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    if isinstance(value, datetime):
-        return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
-    if isinstance(value, UUID):
-        return str(value)
-    raise TypeError(f"{type(value).__name__} has no JSON form")

@@ -10,10 +10,11 @@ from django.utils.cache import get_conditional_response, patch_vary_headers
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 
-from leaderboard.answers import answer, etag_of, missing
+from leaderboard.answers import missing
 from leaderboard.board import board_view
 from leaderboard.index import write_index
 from leaderboard.problem_detail import problem_view, problems_overview
+from submissions.answers import answer, etag_of
 
 
 @api_view(["GET"])

@@ -11,12 +11,13 @@ from rest_framework.decorators import api_view, content_negotiation_class
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 
-from leaderboard.answers import OneForm, answer, answer_bytes, missing
+from leaderboard.answers import OneForm, missing
 from leaderboard.kernel_detail import kernel_view
 from leaderboard.models import BenchPoint, Kernel, MirrorState
 from leaderboard.problem_detail import text_files
 from leaderboard.standing import history
 from submissions import store
+from submissions.answers import answer, answer_bytes
 from submissions.kernel_package.archive import write_archive
 from submissions.kernel_package.names import KernelId
 

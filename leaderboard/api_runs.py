@@ -6,8 +6,9 @@ from django.http import HttpResponse
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 
-from leaderboard.answers import answer, missing
+from leaderboard.answers import missing
 from leaderboard.run_detail import run_view
+from submissions.answers import answer
 
 
 @api_view(["GET"])

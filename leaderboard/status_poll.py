@@ -13,9 +13,9 @@ from uuid import UUID
 
 from django.conf import settings
 
-from leaderboard.answers import etag_of, json_bytes
 from leaderboard.event_watch import EventWatch, read
 from leaderboard.status import status_document
+from submissions.answers import etag_of, json_bytes
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]

@@ -1,7 +1,5 @@
 """The write API: send a submission, look at one's own, cancel."""
 
-import hashlib
-import json
 from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
@@ -9,7 +7,6 @@ from uuid import UUID
 from django.core.files.uploadedfile import UploadedFile
 from django.db.models import Prefetch, QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.utils.cache import get_conditional_response
 from rest_framework.exceptions import NotAuthenticated, Throttled
 from rest_framework.pagination import CursorPagination
 from rest_framework.parsers import MultiPartParser
@@ -17,6 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from submissions.answers import answer
 from submissions.authentication import AUTHENTICATION, IsSubmitter, Submitter, unverified
 from submissions.cancel import request_cancel
 from submissions.capped_upload import CappedUpload, refuse_oversized
@@ -83,7 +81,7 @@ class SubmissionDetail(APIView):
     permission_classes = (IsSubmitter,)
 
     def get(self, request: Request, uuid: UUID) -> HttpResponse:
-        return _conditional(request, submission_document(_owned(request, uuid)))
+        return answer(request, submission_document(_owned(request, uuid)), "private, no-cache")
 
 
 class SubmissionCancel(APIView):
@@ -157,13 +155,3 @@ def _owned(request: Request, uuid: UUID) -> Submission:
     if not _submitter(request).owns(submission.submitter, submission.submitter_is_verified):
         raise Rejected("forbidden:not-yours", "this submission is another submitter's")
     return submission
-
-
-def _conditional(request: Request, document: dict[str, Any]) -> HttpResponse:
-    content = json.dumps(document, sort_keys=True).encode()
-    etag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
-    response = HttpResponse(content, content_type="application/json")
-    response["ETag"] = etag
-    response["Cache-Control"] = "private, no-cache"
-    conditional = get_conditional_response(request._request, etag=etag, response=response)
-    return conditional if isinstance(conditional, HttpResponse) else response

@@ -12,6 +12,7 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from runners.health import is_canary_of
 from runners.models import Lease, Runner, RunnerState
 from submissions.evaluation.verdicts import STAGES
 from submissions.lifecycle import submission_started
@@ -54,15 +55,18 @@ def held_lease(runner_id: int) -> Lease | None:
 def _fitting_runs(runner: Runner) -> Iterator[Run]:
     capabilities = runner.capabilities
     archs = [*capabilities.archs, *capabilities.dry_run_archs]
-    queued = Run.objects.queued().for_archs(archs).filter(is_cancel_requested=False).in_turn()
-    for run in queued.defer("record", "log")[:_CANDIDATES]:
+    queued = Run.objects.queued().for_archs(archs).filter(is_cancel_requested=False)
+    others = Runner.objects.active().alive().exclude(pk=runner.pk).exclude(canary=None)
+    free = queued.exclude(pk__in=others.values("canary"))
+    for run in free.in_turn().defer("record", "log")[:_CANDIDATES]:
         if capabilities.accepts(run.kind, run.arch) and not _should_go_elsewhere(run, runner):
             yield run
 
 
 def _should_go_elsewhere(run: Run, runner: Runner) -> bool:
     """True for a retry that this runner failed last while another one that fits is there."""
-    if run.attempt == 1:
+    # A canary asks after one runner: that another one is well is no answer.
+    if run.attempt == 1 or is_canary_of(runner, run):
         return False
     last = Lease.objects.filter(run=run).order_by("-epoch").first()
     if last is None or last.runner_id != runner.pk:

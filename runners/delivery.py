@@ -4,7 +4,7 @@ import hashlib
 
 from django.db import transaction
 
-from runners.health import count_infra_failure, count_sound_run
+from runners.health import count_infra_failure, count_sound_run, is_canary_of
 from runners.leases import close
 from runners.models import Lease, Runner
 from runners.protocol import LeaseLost, Result
@@ -57,7 +57,15 @@ def _count(lease: Lease, result: Result) -> None:
     if result.verdict in (Verdict.RUNNER_LOST, Verdict.CANCELLED):
         return
     run = Run.objects.only("state", "verdict").get(pk=lease.run_id)
-    if run.state == RunState.QUEUED or Verdict(run.verdict).is_infra:
+    if run.verdict == Verdict.CANCELLED:
+        return
+    if run.state == RunState.QUEUED or _is_our_fault(lease.runner, run):
         count_infra_failure(lease.runner_id, result.message)
-    elif run.verdict != Verdict.CANCELLED:
+    else:
         count_sound_run(lease.runner_id)
+
+
+def _is_our_fault(runner: Runner, run: Run) -> bool:
+    if is_canary_of(runner, run):
+        return run.verdict != Verdict.OK
+    return Verdict(run.verdict).is_infra

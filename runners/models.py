@@ -12,6 +12,10 @@ from submissions.models import Run
 ALIVE_SECONDS = 150
 
 
+def _alive_since() -> datetime.datetime:
+    return timezone.now() - datetime.timedelta(seconds=ALIVE_SECONDS)
+
+
 class RunnerState(models.TextChoices):
     """The operator's word on a runner; whether it is alive follows from `last_seen_at`."""
 
@@ -26,7 +30,7 @@ class RunnerQuerySet(models.QuerySet["Runner"]):
         return self.filter(state=RunnerState.ACTIVE)
 
     def alive(self) -> "RunnerQuerySet":
-        return self.filter(last_seen_at__gte=timezone.now() - datetime.timedelta(seconds=ALIVE_SECONDS))
+        return self.filter(last_seen_at__gte=_alive_since())
 
     def not_retired(self) -> "RunnerQuerySet":
         return self.exclude(state=RunnerState.RETIRED)
@@ -46,7 +50,18 @@ class Runner(models.Model):
     life = models.CharField(max_length=64, blank=True)
     hardware = models.JSONField(default=dict, blank=True)
     limits = models.JSONField(default=dict, blank=True)
-    infra_failures = models.PositiveSmallIntegerField(default=0, help_text="in a row")
+    infra_failures = models.PositiveSmallIntegerField(default=0, help_text="in a row, of different submissions")
+    failing_subjects = models.JSONField(
+        default=list, blank=True, help_text="whose failures these are: submissions, and runs without one"
+    )
+    canary = models.OneToOneField(
+        Run,
+        on_delete=models.SET_NULL,
+        related_name="canary_of",
+        null=True,
+        blank=True,
+        help_text="the last run that was to show whether this runner is sound",
+    )
     registered_at = models.DateTimeField()
     last_seen_at = models.DateTimeField()
 
@@ -60,7 +75,7 @@ class Runner(models.Model):
 
     @property
     def is_alive(self) -> bool:
-        return timezone.now() - self.last_seen_at < datetime.timedelta(seconds=ALIVE_SECONDS)
+        return self.last_seen_at >= _alive_since()
 
     @property
     def capabilities(self) -> Capabilities:

@@ -8,12 +8,15 @@ from uuid import UUID
 from django.db import transaction
 from django.utils import timezone
 
+from submissions.kernel_package.names import KernelId
 from submissions.lifecycle import advance_state
 from submissions.models import Mode, Run, RunKind, RunState, State, Submission
 from submissions.signals import run_queued
 
 # A check needs the outputs of one process; ranked figures need the interval over five.
 PROCESSES: Mapping[str, int] = {Mode.CHECK: 1, Mode.BENCHMARK: 3, Mode.RANKED: 5}
+
+CANARY_PRIORITY = 100
 
 _CUDA_ARCH = re.compile(r"sm_\d+[a-z]?")
 
@@ -42,6 +45,25 @@ def next_kind(submission: Submission) -> RunKind:
     if _CUDA_ARCH.fullmatch(submission.arch) and not is_dry_run_done:
         return RunKind.DRY_RUN
     return RunKind.CHECK if submission.mode == Mode.CHECK else RunKind.MEASURE
+
+
+def schedule_canary(failed: Run) -> Run:
+    """Queue the baseline of a failed run's board against itself, before all that waits.
+
+    It belongs to no submission and nothing of it is published: it shows whether a runner is sound.
+    """
+    with transaction.atomic():
+        canary = Run.objects.create(
+            # A runner without the board's device emulates it, in dry runs only.
+            kind=RunKind.DRY_RUN if failed.kind == RunKind.DRY_RUN else RunKind.RECHECK,
+            kernel_id=str(KernelId.parse(failed.kernel_id).board.baseline),
+            arch=failed.arch,
+            problem_version=failed.problem_version,
+            priority=CANARY_PRIORITY,
+            queued_at=timezone.now(),
+        )
+        tell_queued(canary)
+    return canary
 
 
 def requeue(run: Run, message: str) -> bool:

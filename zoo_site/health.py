@@ -1,19 +1,18 @@
 """`GET /api/health`: is the site well, what waits, who runs, does the mirror follow the store."""
 
-from datetime import timedelta
+from collections.abc import Sequence
 from typing import Any
 
-from django.conf import settings
-from django.db.models import Count
+from django.db.models import Count, Min
 from django.http import HttpRequest, JsonResponse
-from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from leaderboard.models import MirrorState
-from runners.models import Runner, RunnerState
+from runners.models import Runner
 from submissions import store
 from submissions.kernel_package.errors import ZooError
 from submissions.models import Run, RunState
+from zoo_site.queue_health import QueuePart, queue_problems
 from zoo_site.version import VERSION
 
 
@@ -24,10 +23,13 @@ def health(request: HttpRequest) -> JsonResponse:
 
 
 def health_document() -> dict[str, Any]:
-    """Return the health answer; `status` is ok, or degraded with the reasons."""
+    """Return the health answer, from three queries; `status` is ok, or degraded with the reasons."""
     head, problems = _store_head()
     mirror = MirrorState.objects.first()
     problems += [f"the mirror stands still: {mirror.error}"] if mirror and mirror.error else []
+    parts = _queue_parts()
+    runners = list(Runner.objects.not_retired())
+    problems += queue_problems(parts, runners)
     return {
         "status": "degraded" if problems else "ok",
         "problems": problems,
@@ -38,8 +40,8 @@ def health_document() -> dict[str, Any]:
             "is_current": bool(mirror and mirror.head == head),
             "followed_at": mirror.followed_at if mirror else None,
         },
-        "queue": _queue_depth(),
-        "runners": _runners(),
+        "queue": _queue_depth(parts),
+        "runners": {"registered": len(runners), "alive": sum(runner.is_alive for runner in runners)},
     }
 
 
@@ -50,15 +52,18 @@ def _store_head() -> tuple[str, list[str]]:
         return "", [str(error)]
 
 
-def _queue_depth() -> dict[str, dict[str, int]]:
-    rows = Run.objects.exclude(state=RunState.FINISHED).values("arch", "state").annotate(n=Count("pk"))
+def _queue_parts() -> list[QueuePart]:
+    runs = (
+        Run.objects.exclude(state=RunState.FINISHED)
+        .values("arch", "kind", "state")
+        .order_by("arch", "kind", "state")
+    )
+    counted = runs.annotate(runs=Count("pk"), oldest=Min("queued_at"))
+    return [QueuePart(*row) for row in counted.values_list("arch", "kind", "state", "runs", "oldest")]
+
+
+def _queue_depth(parts: Sequence[QueuePart]) -> dict[str, dict[str, int]]:
     depth: dict[str, dict[str, int]] = {}
-    for row in rows.order_by("arch", "state"):
-        depth.setdefault(row["arch"], {"queued": 0, "leased": 0})[row["state"]] = row["n"]
+    for part in parts:
+        depth.setdefault(part.arch, {"queued": 0, "leased": 0})[part.state] += part.runs
     return depth
-
-
-def _runners() -> dict[str, int]:
-    known = Runner.objects.exclude(state=RunnerState.RETIRED)
-    alive_since = timezone.now() - timedelta(seconds=settings.LEASE_SECONDS * 2)
-    return {"registered": known.count(), "alive": known.filter(last_seen_at__gte=alive_since).count()}

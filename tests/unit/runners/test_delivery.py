@@ -8,7 +8,7 @@ from django.utils import timezone
 from runners import leases
 from runners.claims import claim
 from runners.delivery import deliver
-from runners.models import Lease, RunnerState
+from runners.models import Lease
 from runners.protocol import LeaseLost, Result
 from submissions.models import Run, RunState, State
 from submissions.secrets import run_secret_sha256
@@ -94,15 +94,6 @@ def test_it_never_requeues_after_the_entrants_fault_and_forgives_the_runner(leas
     assert (Run.objects.get().state, Run.objects.get().submission.ending) == (RunState.FINISHED, State.FAILED)
     lease.runner.refresh_from_db()
     assert lease.runner.infra_failures == 0
-
-
-def test_it_quarantines_after_three_faults_in_a_row(lease):
-    for _ in range(3):
-        again = claim(lease.runner_id)
-        deliver(again.token, again.epoch, a_result(again, "infra_error", "run:engine-died", message="no luck"))
-    lease.runner.refresh_from_db()
-    assert lease.runner.state == RunnerState.QUARANTINED
-    assert lease.runner.state_reason.endswith("no luck")
 
 
 @pytest.mark.parametrize("verdict", ["runner_lost", "cancelled"])

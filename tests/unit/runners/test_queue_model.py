@@ -18,7 +18,7 @@ from hypothesis.stateful import (
 from runners import leases
 from runners.claims import claim
 from runners.delivery import deliver
-from runners.models import Lease, Runner, RunnerState
+from runners.models import Lease, Runner
 from runners.operations import operate
 from runners.protocol import LeaseLost
 from runners.registration import register
@@ -34,9 +34,10 @@ VERDICTS = ("ok", "wrong_result", "infra_error")
 class Modelled:
     """What the model knows of one run."""
 
-    def __init__(self):
+    def __init__(self, is_canary=False):
         self.state, self.attempt, self.epoch, self.verdict = "queued", 1, 0, ""
         self.holder, self.last_holder, self.is_cancelled = None, None, False
+        self.is_canary = is_canary
 
     def back(self):
         """A fault of ours: another try, or the end."""
@@ -56,7 +57,8 @@ class QueueMachine(RuleBasedStateMachine):
         self.atomic.__enter__()
         self.runs, self.order = {}, []
         self.states = dict.fromkeys(RUNNERS, "active")
-        self.failures = dict.fromkeys(RUNNERS, 0)
+        self.failing = {name: [] for name in RUNNERS}
+        self.canaries = dict.fromkeys(RUNNERS)
         self.lives = dict.fromkeys(RUNNERS, 0)
         self.leases = []
         for name in RUNNERS:
@@ -119,10 +121,13 @@ class QueueMachine(RuleBasedStateMachine):
             run.back()
         elif verdict == "infra_error":
             run.back()
-            self._count_failure(name)
+            self._count_failure(name, lease.run_id)
         else:
-            self.failures[name] = 0
             run.state, run.holder, run.verdict = "finished", None, verdict
+            if self.canaries[name] == lease.run_id and verdict != "ok":
+                self._count_failure(name, lease.run_id)
+            else:
+                self.failing[name] = []
 
     @precondition(lambda self: any(run.holder for run in self.runs.values()))
     @rule(data=st.data())
@@ -133,7 +138,7 @@ class QueueMachine(RuleBasedStateMachine):
         Lease.objects.live().filter(run=pk).update(ends_at=timezone.now() - timedelta(seconds=1))
         assert leases.expire() == 1
         run.back()
-        self._count_failure(name)
+        self._count_failure(name, pk)
 
     @rule(name=st.sampled_from(RUNNERS))
     def starts_anew(self, name):
@@ -153,7 +158,7 @@ class QueueMachine(RuleBasedStateMachine):
         assert operate(self._id(name), verb, "ada") == (self.states[name] == old)
         if self.states[name] == old:
             self.states[name] = new
-            self.failures[name] = 0 if new == "active" else self.failures[name]
+            self.failing[name] = [] if new == "active" else self.failing[name]
 
     @precondition(lambda self: any(run.state != "finished" for run in self.runs.values()))
     @rule(data=st.data())
@@ -169,6 +174,7 @@ class QueueMachine(RuleBasedStateMachine):
     @invariant()
     def rows_say_what_the_model_says(self):
         rows = {run.pk: run for run in Run.objects.all()}
+        assert rows.keys() == self.runs.keys()
         for pk, run in self.runs.items():
             row = rows[pk]
             assert (row.state, row.attempt, row.epoch) == (run.state, run.attempt, run.epoch)
@@ -201,17 +207,34 @@ class QueueMachine(RuleBasedStateMachine):
 
     def _fitting(self, name):
         others = [other for other in RUNNERS if other != name and self.states[other] == "active"]
+        kept = [self.canaries[other] for other in others]
         return [
             pk
-            for pk in self.order
+            for pk in sorted(self.order, key=lambda pk: not self.runs[pk].is_canary)
             if self.runs[pk].state == "queued"
-            and not (self.runs[pk].attempt > 1 and self.runs[pk].last_holder == name and others)
+            and pk not in kept
+            and not (
+                self.runs[pk].attempt > 1
+                and self.runs[pk].last_holder == name
+                and pk != self.canaries[name]
+                and others
+            )
         ]
 
-    def _count_failure(self, name):
-        self.failures[name] += 1
-        if self.failures[name] >= 3 and self.states[name] == RunnerState.ACTIVE:
+    def _count_failure(self, name, pk):
+        if pk not in self.failing[name]:
+            self.failing[name].append(pk)
+        if self.states[name] != "active":
+            return
+        canary = self.canaries[name]
+        if pk == canary or len(self.failing[name]) >= 3:
             self.states[name] = "quarantined"
+        elif len(self.failing[name]) == 2 and (canary is None or self.runs[canary].state == "finished"):
+            canary = Runner.objects.get(name=name).canary_id
+            assert canary not in self.runs
+            self.runs[canary] = Modelled(is_canary=True)
+            self.order.append(canary)
+            self.canaries[name] = canary
 
 
 def test_it_keeps_every_promise_in_any_order(store):

@@ -26,7 +26,7 @@ def _web() -> Service:
     argv = (
         sys.executable, "-m", "daphne",
         "-b", settings.HOST, "-p", str(settings.PORT),
-        "--no-server-name", "--verbosity", "0", "--application-close-timeout", "3",
+        "--no-server-name", "--verbosity", "0", "--application-close-timeout", "2",
         "zoo_site.asgi:application",
     )  # fmt: skip
     return Service("web", argv, env.child_environment())
@@ -34,7 +34,7 @@ def _web() -> Service:
 
 def _cluster(name: str) -> Service:
     argv = (sys.executable, str(settings.BASE_DIR / "manage.py"), "qcluster")
-    return Service(name, argv, env.child_environment(Q_CLUSTER_NAME=name), _stuck_judge(name))
+    return Service(name, argv, env.child_environment(Q_CLUSTER_NAME=name), _stuck_judge(name), is_pool=True)
 
 
 def _stuck_judge(cluster: str) -> Callable[[float], bool]:

@@ -1,7 +1,8 @@
-"""Starts the site's processes, each in a group of its own, watches them, and stops all of them.
+"""Starts the site's processes, each in a session of its own, watches them, and stops all of them in time.
 
 A killed idle django-q2 worker hangs its pool for good, and a killed cluster leaves workers that go on taking
-tasks: so a cluster is judged by whether beats are consumed, and ended by its process group.
+tasks: so a cluster is judged by whether beats are consumed, and ended with all that it has started. Asked to end,
+its leader waits for ever for an answer of its sentinel, which SIGTERM has ended: so it goes once it is alone.
 """
 
 import json
@@ -9,6 +10,7 @@ import logging
 import os
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -16,20 +18,30 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 
+from zoo_site.process_family import Families, signal_group, start_of
+
 logger = logging.getLogger(__name__)
 
-STOP_SECONDS = 4.0
+# Together under the five seconds in which the site must be gone, with room for a loaded machine.
+STOP_SECONDS = 2.5
+KILL_SECONDS = 1.0
 RESTART_PAUSE_SECONDS = 1.0
+_STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 @dataclass(frozen=True)
 class Service:
-    """One process to keep alive. `is_stuck` answers whether it runs but does nothing."""
+    """One process to keep alive.
+
+    `is_stuck` answers whether it runs but does nothing. A pool's work is done by what it starts: told to stop,
+    it is of no more use once that has ended.
+    """
 
     name: str
     argv: tuple[str, ...]
     environ: Mapping[str, str]
     is_stuck: Callable[[float], bool] = lambda _started: False
+    is_pool: bool = False
 
 
 @dataclass
@@ -47,6 +59,12 @@ class Supervisor:
         self._groups_file = run_folder / "groups.json"
         self._running: dict[str, _Running] = {}
         self._is_stopping = False
+        self._stop_asked = threading.Event()
+        # Nothing is launched once the stop has begun, and the stop sees all that was launched before.
+        self._launching = threading.Lock()
+        self._ending = threading.Lock()
+        self._is_ended = False
+        self._wake_fds: tuple[int, ...] = ()
         self.restarts: dict[str, int] = {}
 
     def end_predecessor(self) -> None:
@@ -54,34 +72,26 @@ class Supervisor:
         end_leftover_groups(self._groups_file)
 
     def start(self) -> None:
-        """Start every service and listen to the signals that stop them."""
+        """Listen to the signals that stop the services, and start every service; from the main thread."""
+        self._listen()
         for service in self._services:
             self._launch(service)
-        signal.signal(signal.SIGTERM, self._on_signal)
-        signal.signal(signal.SIGINT, self._on_signal)
 
     def watch(self, every_seconds: float, on_round: Callable[[], None]) -> None:
         """Restart what died or hangs, until a signal asks to stop."""
         while not self._is_stopping:
-            time.sleep(every_seconds)
+            self._stop_asked.wait(every_seconds)
             if not self._is_stopping:
                 self._restart_fallen()
                 on_round()
 
     def stop(self) -> None:
-        """Ask every group to end, then make it; nothing is left running."""
-        self._is_stopping = True
-        for running in self._running.values():
-            _signal_group(running.process.pid, signal.SIGTERM)
-        deadline = time.monotonic() + STOP_SECONDS
-        for running in self._running.values():
-            with suppress(subprocess.TimeoutExpired):
-                running.process.wait(max(0.0, deadline - time.monotonic()))
-        for running in self._running.values():
-            # Also where the leader ended in time: a worker of its group may not have.
-            _signal_group(running.process.pid, signal.SIGKILL)
-            running.process.wait()
-        self._groups_file.unlink(missing_ok=True)
+        """Ask every service to end, then make it; nothing is left running. From the main thread."""
+        self._end_all()
+        if self._wake_fds:
+            signal.set_wakeup_fd(-1)
+            os.close(self._wake_fds[1])
+            self._wake_fds = ()
 
     @property
     def is_stopping(self) -> bool:
@@ -90,56 +100,90 @@ class Supervisor:
     def is_alive(self, name: str) -> bool:
         return name in self._running and self._running[name].process.poll() is None
 
+    def _listen(self) -> None:
+        for number in _STOP_SIGNALS:
+            signal.signal(number, self._on_signal)
+        reading, writing = self._wake_fds = os.pipe()
+        os.set_blocking(writing, False)
+        signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+        threading.Thread(target=self._stop_on_signal, args=(reading,), name="stopper", daemon=True).start()
+
     def _on_signal(self, number: int, _frame: FrameType | None) -> None:
         self._is_stopping = True
 
+    def _stop_on_signal(self, reading: int) -> None:
+        # A thread of its own: Python's handler waits for the main thread, which may wait for the database.
+        with os.fdopen(reading, "rb", buffering=0) as signals:
+            while numbers := signals.read(64):
+                if set(numbers) & set(_STOP_SIGNALS):
+                    self._end_all()
+
+    def _end_all(self) -> None:
+        self._is_stopping = True
+        self._stop_asked.set()
+        with self._ending:
+            if not self._is_ended:
+                self._is_ended = True
+                self._end_services()
+
+    def _end_services(self) -> None:
+        with self._launching:
+            launched = [(running.process.pid, running.service) for running in self._running.values()]
+        families = Families((pid for pid, _ in launched), (pid for pid, service in launched if service.is_pool))
+        families.ask_to_end()
+        if families.are_gone_within(STOP_SECONDS) or families.kill_within(KILL_SECONDS):
+            self._groups_file.unlink(missing_ok=True)
+        else:
+            logger.error(
+                "these processes outlive SIGKILL, the next start ends them: %s", sorted(families.living())
+            )
+        for running in self._running.values():
+            running.process.poll()
+
     def _launch(self, service: Service) -> None:
-        process = subprocess.Popen(
-            service.argv, env=dict(service.environ), start_new_session=True, stdin=subprocess.DEVNULL
-        )
-        self._running[service.name] = _Running(service, process)
-        groups = {name: _identity(running.process.pid) for name, running in self._running.items()}
+        with self._launching:
+            if self._is_stopping:
+                return
+            process = subprocess.Popen(
+                service.argv, env=dict(service.environ), start_new_session=True, stdin=subprocess.DEVNULL
+            )
+            self._running[service.name] = _Running(service, process)
+            self._keep_groups()
+
+    def _keep_groups(self) -> None:
+        pids = {name: running.process.pid for name, running in self._running.items()}
         draft = self._groups_file.with_suffix(".draft")
-        draft.write_text(json.dumps(groups))
+        draft.write_text(json.dumps({name: (pid, start_of(pid)) for name, pid in pids.items()}))
         draft.replace(self._groups_file)
 
     def _restart_fallen(self) -> None:
         for name, running in list(self._running.items()):
             status = running.process.poll()
-            if status is None and not running.service.is_stuck(running.started):
+            if self._is_stopping or (status is None and not running.service.is_stuck(running.started)):
                 continue
             reason = "takes no tasks" if status is None else f"ended with status {status}"
             logger.warning("%s %s: starting it again", name, reason)
-            _signal_group(running.process.pid, signal.SIGKILL)
-            running.process.wait()
-            self.restarts[name] = self.restarts.get(name, 0) + 1
-            if time.time() - running.started < RESTART_PAUSE_SECONDS * 5:
-                time.sleep(RESTART_PAUSE_SECONDS)
-            self._launch(running.service)
+            signal_group(running.process.pid, signal.SIGKILL)
+            with suppress(subprocess.TimeoutExpired):
+                running.process.wait(KILL_SECONDS)
+                self._replace(running)
+
+    def _replace(self, fallen: _Running) -> None:
+        name = fallen.service.name
+        self.restarts[name] = self.restarts.get(name, 0) + 1
+        if time.time() - fallen.started < RESTART_PAUSE_SECONDS * 5:
+            self._stop_asked.wait(RESTART_PAUSE_SECONDS)
+        self._launch(fallen.service)
 
 
 def end_leftover_groups(groups_file: Path) -> None:
-    """Kill the process groups of a supervisor that was killed itself, if they still are what they were."""
+    """Kill what a supervisor that was killed itself had started, as far as it still is what it was."""
     try:
         groups = json.loads(groups_file.read_text())
     except (FileNotFoundError, ValueError):
         return
-    for identity in groups.values():
-        pid, session_start = identity
-        if pid and _identity(pid)[1] in (session_start, None):
-            _signal_group(pid, signal.SIGKILL)
+    leaders = [pid for pid, start in groups.values() if pid and start_of(pid) in (start, None)]
+    families = Families(leaders)
+    if not families.kill_within(STOP_SECONDS):
+        logger.error("processes of the site before outlive SIGKILL: %s", sorted(families.living()))
     groups_file.unlink(missing_ok=True)
-
-
-def _identity(pid: int) -> tuple[int, int | None]:
-    """Return the pid with its start time in clock ticks (None: gone), which tells it from a later one."""
-    try:
-        after_name = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return pid, None
-    return pid, int(after_name[19])
-
-
-def _signal_group(pid: int, number: int) -> None:
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(pid, number)

@@ -1,7 +1,6 @@
 """Read API of kernels: list and filter, detail, history, source."""
 
 import base64
-import binascii
 from typing import Any
 
 from django.db.models import QuerySet
@@ -19,7 +18,9 @@ from leaderboard.standing import history
 from submissions import store
 from submissions.answers import answer, answer_bytes
 from submissions.kernel_package.archive import write_archive
+from submissions.kernel_package.errors import Rejected
 from submissions.kernel_package.names import KernelId
+from submissions.paging import whole_number
 
 GZIP_TYPE = "application/gzip"
 
@@ -36,6 +37,9 @@ FILTERS = {
     "rank": "rank",
 }
 LIMIT_DEFAULT, LIMIT_HIGHEST = 50, 500
+
+# What a column of whole numbers can hold.
+RANK_HIGHEST = (1 << 31) - 1
 
 
 @api_view(["GET"])
@@ -101,7 +105,7 @@ def _filtered(request: Request) -> QuerySet[Kernel]:
         column: request.query_params[name] for name, column in FILTERS.items() if name in request.query_params
     }
     if "rank" in chosen:
-        chosen["rank"] = _whole(request, "rank", 1, 1 << 31)
+        chosen["rank"] = _whole(request, "rank", 1, RANK_HIGHEST)
     return Kernel.objects.filter(**chosen)
 
 
@@ -136,8 +140,9 @@ def _cursor(last: Kernel) -> str:
 
 def _read_cursor(cursor: str) -> str:
     try:
-        return base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
-    except (binascii.Error, UnicodeDecodeError, ValueError) as error:
+        text = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
+        return str(KernelId.parse(text))
+    except (ValueError, Rejected) as error:
         raise ValidationError("cursor is not one that this list gave; start without it") from error
 
 
@@ -145,6 +150,7 @@ def _whole(request: Request, name: str, default: int, highest: int) -> int:
     text = request.query_params.get(name)
     if text is None:
         return default
-    if not text.isdecimal() or not 1 <= int(text) <= highest:
+    number = whole_number(text)
+    if number is None or not 1 <= number <= highest:
         raise ValidationError(f"{name} must be a whole number from 1 to {highest}")
-    return int(text)
+    return number

@@ -49,7 +49,8 @@ async def submission_status(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 def _read_request(scope: Scope) -> tuple[UUID, float]:
-    if scope["method"] not in ("GET",):
+    # The server leaves the body of an answer to HEAD out.
+    if scope["method"] not in ("GET", "HEAD"):
         raise _Refused(405, "request:method", "This address does not answer that method.")
     text = scope["url_route"]["kwargs"]["uuid"]
     try:
@@ -125,7 +126,7 @@ async def _answer_refusal(send: Send, refusal: _Refused) -> None:
     error = {"code": refusal.code, "message": refusal.message, "details": {}, "request_id": identity}
     headers = {"x-request-id": identity, "cache-control": "no-store"}
     if refusal.status == 405:
-        headers["allow"] = "GET"
+        headers["allow"] = "GET, HEAD"
     await _send(send, refusal.status, headers, json_bytes({"error": error}))
 
 

@@ -8,7 +8,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
+from leaderboard.cancel_right import canceller
 from leaderboard.models import Kernel
+from leaderboard.sent_cookie import remember_sent
 from leaderboard.views import submission_page
 from submissions.authentication import Submitter, live_token, submitter_of_user, unverified
 from submissions.cancel import request_cancel
@@ -55,11 +57,9 @@ def submit(request: HttpRequest) -> HttpResponse:
     errors: dict[str, str] = {}
     if request.method == "POST":
         try:
-            sent = _send(request, form)
+            return _leave(request, _send(request, form))
         except Rejected as rejected:
             errors[_field_of(rejected)] = rejected.message
-        else:
-            return redirect("leaderboard:submission", uuid=sent.uuid)
     context = {
         "form": form,
         "errors": errors,
@@ -75,12 +75,10 @@ def submit(request: HttpRequest) -> HttpResponse:
 def cancel(request: HttpRequest, uuid: UUID) -> HttpResponse:
     submission = get_object_or_404(Submission, uuid=uuid)
     try:
-        actor = _actor(request, submission.submitter, request.POST.get("token", ""))
-        if not actor.owns(submission.submitter, submission.submitter_is_verified):
-            raise Rejected("auth:not-yours", f"only {submission.submitter} can cancel this: give their token")
-        request_cancel(uuid, actor.name)
+        request_cancel(uuid, _canceller(request, submission))
     except Rejected as rejected:
-        return submission_page(request, uuid, error=rejected.message, status=409)
+        status = 409 if rejected.code.startswith("state:") else 403
+        return submission_page(request, uuid, error=rejected.message, status=status)
     return redirect("leaderboard:submission", uuid=uuid)
 
 
@@ -92,13 +90,38 @@ def _send(request: HttpRequest, form: SubmitForm) -> Submission:
     return receive_upload(actor, Upload(form.kernel_id, data, form.mode, form.message))
 
 
-def _actor(request: HttpRequest, name: str, token: str) -> Submitter:
+def _leave(request: HttpRequest, sent: Submission) -> HttpResponse:
+    response = redirect("leaderboard:submission", uuid=sent.uuid)
+    # A signed-in owner needs no cookie, and leaves none to whoever uses the browser next.
+    if not canceller(request, sent):
+        remember_sent(request, response, sent.pk)
+    return response
+
+
+def _canceller(request: HttpRequest, submission: Submission) -> str:
+    token, owner = request.POST.get("token", ""), submission.submitter
     if token:
-        row = live_token(token)
-        if row is None:
-            raise Rejected("auth:token", "this token is unknown or revoked", field="token")
-        return Submitter(row.submitter, is_verified=True)
-    return submitter_of_user(request) or unverified(name)
+        actor = _of_token(token)
+        name = actor.name if actor.owns(owner, submission.submitter_is_verified) else ""
+    else:
+        name = canceller(request, submission)
+    if name:
+        return name
+    if submission.submitter_is_verified:
+        raise Rejected("forbidden:not-yours", f"only {owner} can cancel this: give the token of {owner}")
+    message = "only the browser that sent this can cancel it: use that one, or ask staff"
+    raise Rejected("forbidden:not-yours", message)
+
+
+def _actor(request: HttpRequest, name: str, token: str) -> Submitter:
+    return _of_token(token) if token else submitter_of_user(request) or unverified(name)
+
+
+def _of_token(token: str) -> Submitter:
+    row = live_token(token)
+    if row is None:
+        raise Rejected("auth:token", "this token is unknown or revoked", field="token")
+    return Submitter(row.submitter, is_verified=True)
 
 
 def _field_of(rejected: Rejected) -> str:

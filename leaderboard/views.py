@@ -9,6 +9,7 @@ from django.views.decorators.http import require_safe
 from leaderboard import overview, submission_list
 from leaderboard.board import board_view, boards_overview, kernel_view, submission_view
 from leaderboard.board_page import board_tables
+from leaderboard.cancel_right import way_to_cancel
 from leaderboard.entrant_help import entrant_help
 from leaderboard.headline import headline, needs_help, shows_why
 from leaderboard.highlight import source_file, source_files, starter_sources
@@ -136,7 +137,7 @@ def submission_page(request: HttpRequest, uuid: UUID, error: str = "", status: i
         "headline": headline(found.state, run.verdict if run else "", run.stage if run else ""),
         "help": entrant_help(details, files),
         "show_why": bool(found.why_not_ranked) and shows_why(found.state),
-        "needs_token": found.submitter_is_verified and not request.user.is_authenticated,
+        "cancel": way_to_cancel(request, found),
         "error": error,
     }
     return render_page(request, "leaderboard/submission.html", context, status=status)

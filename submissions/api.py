@@ -1,14 +1,12 @@
 """The write API: send a submission, look at one's own, cancel."""
 
-from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from django.core.files.uploadedfile import UploadedFile
 from django.db.models import Prefetch, QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.utils.datastructures import MultiValueDict
 from rest_framework.exceptions import NotAuthenticated, Throttled
-from rest_framework.pagination import CursorPagination
 from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -19,19 +17,15 @@ from submissions.authentication import AUTHENTICATION, IsSubmitter, Submitter, u
 from submissions.cancel import request_cancel
 from submissions.capped_upload import CappedUpload, refuse_oversized
 from submissions.documents import links, submission_document
+from submissions.form_fields import Form, file_field, text_field
 from submissions.kernel_package.errors import Rejected
 from submissions.models import Mode, Run, State, Submission
+from submissions.paging import SubmissionPages
 from submissions.quota import quota_of
 from submissions.upload import Upload, receive_upload
 
-
-class SubmissionPages(CursorPagination):
-    """Newest first; the uuid orders those of one instant."""
-
-    page_size = 50
-    page_size_query_param = "limit"
-    max_page_size = 200
-    ordering = ("-received_at", "uuid")
+# What the longest right value of a field has, in characters; a longer one is not read, nor repeated in an answer.
+_LONGEST = {"kernel_id": 330, "mode": 16, "submitter_id": 80}
 
 
 class Submissions(APIView):
@@ -47,6 +41,7 @@ class Submissions(APIView):
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         if request.method == "POST":
+            _require_length(request)
             refuse_oversized(request._request)
         super().initial(request, *args, **kwargs)
 
@@ -102,14 +97,24 @@ def _submitter(request: Request) -> Submitter:
     return request.user
 
 
-def _fields(request: Request) -> Mapping[str, Any]:
-    if not isinstance(request.data, Mapping):
-        raise Rejected("request:invalid", "send multipart/form-data with the fields kernel_id and package")
-    return request.data
+def _require_length(request: Request) -> None:
+    # Django reads nothing of a form without a length, which would look like a form without fields.
+    if "Transfer-Encoding" in request.headers:
+        message = "a form sent in chunks can't be read: send it whole, with a Content-Length"
+        raise Rejected("request:length", message)
+
+
+def _form(request: Request) -> Form:
+    # A request without a body has plain empty data.
+    return request.data if isinstance(request.data, MultiValueDict) else MultiValueDict()
+
+
+def _text(request: Request, name: str, default: str = "") -> str:
+    return text_field(_form(request), name, default, _LONGEST.get(name))
 
 
 def _sender(request: Request) -> Submitter:
-    named = _fields(request).get("submitter_id", "")
+    named = _text(request, "submitter_id")
     if not isinstance(request.user, Submitter):
         if not named:
             raise NotAuthenticated
@@ -121,16 +126,15 @@ def _sender(request: Request) -> Submitter:
 
 
 def _upload(request: Request) -> Upload:
-    fields = _fields(request)
-    package = fields.get("package")
-    if not isinstance(package, UploadedFile):
+    package = file_field(_form(request), "package")
+    if package is None:
         message = "send the package as a file: -F package=@kernel.tar.gz"
         raise Rejected("upload:package-missing", message, field="package")
     return Upload(
-        kernel_id=fields.get("kernel_id", ""),
+        kernel_id=_text(request, "kernel_id"),
         package=package.read(),
-        mode=fields.get("mode", Mode.RANKED),
-        message=fields.get("message", ""),
+        mode=_text(request, "mode", Mode.RANKED),
+        message=_text(request, "message"),
         idempotency_key=request.headers.get("Idempotency-Key", ""),
     )
 

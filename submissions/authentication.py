@@ -69,9 +69,11 @@ def unverified(name: str) -> Submitter:
     """Return who a bare name stands for; raises Rejected `auth:…` where a bare name is not enough."""
     if not settings.OPEN_SUBMISSIONS:
         raise Rejected("auth:token-required", "this site takes no bare X-Submitter-Id: send a bearer token")
+    # Before it is looked up: no query is made for what can't be a name.
+    valid_name(name)
     if name == STARTER_SUBMITTER or SubmitterToken.objects.live().filter(submitter=name).exists():
         raise Rejected("auth:token-required", f"{name!r} belongs to somebody: send the token", submitter=name)
-    return Submitter(valid_name(name), is_verified=False)
+    return Submitter(name, is_verified=False)
 
 
 def live_token(text: str) -> SubmitterToken | None:

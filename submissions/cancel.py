@@ -15,6 +15,8 @@ from submissions.models import Run, RunQuerySet, RunState, State, Submission
 
 _NOT_RUNNING = (State.RECEIVED, State.VALIDATED, State.QUEUED)
 
+CANCELLABLE_STATES = frozenset({*_NOT_RUNNING, State.RUNNING})
+
 
 def request_cancel(submission_id: UUID, actor: str) -> None:
     """Cancel a submission that waits, or ask its runner to stop; asking twice changes nothing.

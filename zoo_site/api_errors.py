@@ -13,14 +13,13 @@ from submissions.kernel_package.errors import Rejected, ZooError
 
 logger = logging.getLogger(__name__)
 
-API_PREFIX = "/api/"
-
 # Codes whose status is not the area's default.
 _STATUS_BY_CODE: Mapping[str, int] = {
     "package:too-large": 413,
     "upload:too-large": 413,
     "upload:idempotency-conflict": 422,
     "lease:lost": 409,
+    "request:charset": 415,
 }
 _STATUS_BY_AREA: Mapping[str, int] = {
     "auth": 401,
@@ -36,8 +35,12 @@ _WORDS_BY_STATUS: Mapping[int, tuple[str, str]] = {
     403: ("forbidden:not-allowed", "This is not yours to do."),
     404: ("missing:not-found", "There is nothing at this address."),
     405: ("request:method", "This address does not answer that method."),
+    406: ("request:not-acceptable", "The API answers JSON: accept application/json, or anything."),
+    409: ("state:conflict", "What stands now does not allow this; look again, then decide."),
+    412: ("request:precondition", "What is here is not what If-Match or If-Unmodified-Since asks for."),
     413: ("request:too-large", "The request is larger than the site takes."),
     415: ("request:media-type", "Send JSON or multipart/form-data, as the route says."),
+    422: ("request:unprocessable", "The request can be read, but what it says can't be taken."),
     429: ("quota:exceeded", "Too many requests; wait as Retry-After says."),
     500: ("internal:error", "The site failed; nothing of yours is lost. Quote the request id."),
     503: ("internal:unavailable", "The site can't answer now; try again shortly."),
@@ -56,7 +59,7 @@ def exception_handler(error: Exception, context: Mapping[str, Any]) -> Response 
         error = exceptions.PermissionDenied(*error.args)
     if not isinstance(error, exceptions.APIException):
         return None
-    code, message = _WORDS_BY_STATUS.get(error.status_code, ("request:invalid", "The request failed."))
+    code, message = _words(error.status_code)
     is_default = error.detail == getattr(error, "default_detail", None)
     text = message if is_default or not isinstance(error.detail, str) else str(error.detail)
     details = {} if isinstance(error.detail, str) else {"fields": error.detail}
@@ -91,5 +94,20 @@ def envelope(request: HttpRequest, code: str, message: str, details: Mapping[str
 
 def envelope_for_status(request: HttpRequest, status: int) -> JsonResponse:
     """Answer a bare HTTP status with the envelope."""
-    code, message = _WORDS_BY_STATUS.get(status, ("request:invalid", "The request failed."))
+    code, message = _words(status)
     return JsonResponse(envelope(request, code, message, {}), status=status)
+
+
+def envelope_for_error(request: HttpRequest, error: ZooError) -> JsonResponse:
+    """Answer one of our own errors with the envelope, where no API view does."""
+    body = envelope(request, error.code, error.message, error.details)
+    return JsonResponse(body, status=status_of(error))
+
+
+def is_api(request: HttpRequest) -> bool:
+    """True where an error has to be the envelope."""
+    return request.path == "/api" or request.path.startswith("/api/")
+
+
+def _words(status: int) -> tuple[str, str]:
+    return _WORDS_BY_STATUS.get(status) or _WORDS_BY_STATUS[500 if status >= 500 else 400]

@@ -4,16 +4,19 @@ import os
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "zoo_site.settings")
 
-from django.core.asgi import get_asgi_application
+import django
 
 # Django must be set up before anything that imports models.
-django_application = get_asgi_application()
+django.setup(set_prefix=False)
 
 from channels.routing import ProtocolTypeRouter, URLRouter
 from channels.security.websocket import AllowedHostsOriginValidator
 from django.urls import re_path
 
 from leaderboard.routing import http_urlpatterns, websocket_urlpatterns
+from zoo_site.handler import Handler
+
+django_application = Handler()
 
 application = ProtocolTypeRouter(
     {

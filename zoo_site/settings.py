@@ -32,6 +32,7 @@ GIT_AUTHOR_NAME: str = VALUES["KERNEL_ZOO_GIT_AUTHOR_NAME"]
 GIT_AUTHOR_EMAIL: str = VALUES["KERNEL_ZOO_GIT_AUTHOR_EMAIL"]
 LONGPOLL_TIMEOUT_SECONDS: float = VALUES["KERNEL_ZOO_LONGPOLL_TIMEOUT_SECONDS"]
 OPEN_SUBMISSIONS: bool = VALUES["KERNEL_ZOO_OPEN_SUBMISSIONS"]
+STARTER_PROBLEMS: frozenset[str] | None = VALUES["KERNEL_ZOO_STARTER_PROBLEMS"]
 HEARTBEAT_SECONDS: float = VALUES["KERNEL_ZOO_HEARTBEAT_SECONDS"]
 LEASE_SECONDS: float = VALUES["KERNEL_ZOO_LEASE_SECONDS"]
 RUNNER_KEYS: dict[str, list[str]] = VALUES["KERNEL_ZOO_RUNNER_KEYS_JSON"]
@@ -63,8 +64,12 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "zoo_site.middleware.request_id",
+    # Outside of all that can refuse a request, so that every refusal under /api has its words.
+    "zoo_site.middleware.api_errors",
     "django.middleware.security.SecurityMiddleware",
     "zoo_site.middleware.content_security_policy",
+    "zoo_site.middleware.readable_requests",
+    "zoo_site.middleware.head_as_get",
     "zoo_site.static_files.StaticFilesMiddleware",
     "django.middleware.gzip.GZipMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -73,7 +78,6 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "zoo_site.middleware.api_errors",
 ]
 ROOT_URLCONF = "zoo_site.urls"
 ASGI_APPLICATION = "zoo_site.asgi.application"

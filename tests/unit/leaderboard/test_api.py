@@ -134,7 +134,18 @@ def test_it_filters_the_kernels(client, mirrored, query, names):
 
 
 @pytest.mark.parametrize(
-    "query", [{"limit": "0"}, {"limit": "many"}, {"limit": "501"}, {"cursor": "%%"}, {"rank": "x"}]
+    "query",
+    [
+        {"limit": "0"},
+        {"limit": "many"},
+        {"limit": "501"},
+        {"limit": "9" * 5000},
+        {"cursor": "%%"},
+        {"cursor": "YQBi"},
+        {"cursor": "L2V0Yy9wYXNzd2Q"},
+        {"rank": "x"},
+        {"rank": str(1 << 31)},
+    ],
 )
 def test_it_refuses_a_query_it_can_not_read(client, mirrored, query):
     answer = client.get("/api/kernels", query)

@@ -164,7 +164,13 @@ async def test_it_refuses_a_wait_that_is_no_number_of_seconds(wait):
 
 async def test_it_refuses_other_methods():
     status, headers, body = await call(uuid4(), method="POST")
-    assert (status, headers["allow"], body["error"]["code"]) == (405, "GET", "request:method")
+    assert (status, headers["allow"], body["error"]["code"]) == (405, "GET, HEAD", "request:method")
+
+
+async def test_it_answers_head_as_get():
+    submission = await sync_to_async(make_submission)()
+    read, asked = await call(submission.pk), await call(submission.pk, method="HEAD")
+    assert asked[:2] == read[:2]
 
 
 @pytest.mark.parametrize("uuid", ["0" * 36, "x", str(uuid4())])

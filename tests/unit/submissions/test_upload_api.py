@@ -5,7 +5,8 @@ from django.contrib.auth import get_user_model
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from submissions.authentication import issue_token, revoke_token
+from submissions.authentication import issue_token, revoke_token, unverified
+from submissions.kernel_package.errors import Rejected
 from submissions.models import State, Submission, SubmitterToken
 from tests.unit.submissions import zoo
 
@@ -66,7 +67,7 @@ def test_it_honours_the_idempotency_key(alice):
         ({"kernel_id": "nonsense"}, 422, "package:kernel-id"),
         ({"mode": "race"}, 400, "upload:mode"),
         ({"package": ""}, 400, "upload:package-missing"),
-        ({"package": "text"}, 400, "upload:package-missing"),
+        ({"package": "text"}, 400, "upload:field"),
         ({"content": b"x" * ((1 << 20) + 1)}, 413, "package:too-large"),
         ({"content": b"x" * (3 << 20)}, 413, "package:too-large"),
         ({"submitter_id": "bob"}, 403, "forbidden:submitter-id"),
@@ -125,6 +126,13 @@ def test_it_lets_nobody_borrow_a_name_that_has_an_owner(settings, token, name):
 def test_it_refuses_names_that_are_none(settings):
     settings.OPEN_SUBMISSIONS = True
     assert error(Client(headers={"X-Submitter-Id": "a b"}).post(URL, form())) == (400, "upload:submitter-id")
+
+
+@pytest.mark.parametrize("name", ["a b", "a" * 81, "é"])
+def test_it_looks_up_no_name_that_is_none(settings, name, django_assert_num_queries):
+    settings.OPEN_SUBMISSIONS = True
+    with django_assert_num_queries(0), pytest.raises(Rejected, match="upload:submitter-id"):
+        unverified(name)
 
 
 def test_it_takes_the_sites_own_session():

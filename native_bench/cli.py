@@ -1,4 +1,4 @@
-"""The command line of the engine: run, check and list kernels without a server; `execute` serves the daemon."""
+"""The command line of the engine: run, check and list kernels, prove problems; `execute` serves the daemon."""
 
 import argparse
 import json
@@ -6,12 +6,17 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from native_bench.calibrate import calibrate
+from native_bench.contract import find_problems
 from native_bench.execute import execute
 from native_bench.host import native_arch
 from native_bench.local_job import Options, local_job
+from native_bench.proof_table import last_line, proof_text, proofs_json
 from native_bench.run import run_job
+from native_bench.sandbox.interface import SandboxMissing
 from native_bench.starter import kernels
 from native_bench.table import result_text
+from native_bench.verify import open_prover, verify_problem
 from submissions.evaluation.verdicts import Verdict
 from submissions.kernel_package.errors import ZooError
 
@@ -39,6 +44,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _list(arguments.json)
     if arguments.verb == "execute":
         return execute(arguments.folder, sys.stdin.buffer, sys.stdout.buffer)
+    if arguments.verb == "verify-problem":
+        return _verify(arguments)
+    if arguments.verb == "calibrate":
+        return calibrate(arguments.cache_dir.absolute(), arguments.json, TerminalReporter())
     return _run(arguments)
 
 
@@ -64,6 +73,22 @@ def _run(arguments: argparse.Namespace) -> int:
     return EXIT_OK if result["verdict"] == Verdict.OK else EXIT_NOT_OK
 
 
+def _verify(arguments: argparse.Namespace) -> int:
+    reporter = TerminalReporter()
+    try:
+        found = find_problems(arguments.problem, arguments.problems, arguments.all)
+        sandbox = open_prover(arguments.backend)
+    except (ZooError, SandboxMissing) as error:
+        print(error, file=sys.stderr)
+        return EXIT_USAGE
+    proofs = [verify_problem(problem_id, files, sandbox, reporter.stage) for problem_id, files in found]
+    if arguments.json:
+        print(json.dumps(proofs_json(proofs), indent=1))
+    else:
+        print("\n\n".join([*map(proof_text, proofs), last_line(proofs)]))
+    return EXIT_OK if all(proof.holds for proof in proofs) else EXIT_NOT_OK
+
+
 def _list(as_json: bool) -> int:
     names = [str(kernel_id) for kernel_id, _ in kernels(native_arch())]
     print(json.dumps({"kernels": names}) if as_json else "\n".join(names))
@@ -83,6 +108,15 @@ def _parser() -> argparse.ArgumentParser:
         verb.add_argument("--backend", default="bwrap", help="how submitted code is isolated")
     run.add_argument("--mode", choices=("ranked", "benchmark"), default="ranked")
     run.add_argument("--processes", type=int, help="sets of fresh processes (default: 5 ranked, 3 benchmark)")
+    verify = verbs.add_parser("verify-problem", help="prove a problem's tolerance: mutants fail, the honest pass")
+    verify.add_argument("problem", nargs="*", help="a problem's id, such as GEMM/nn/fp32")
+    verify.add_argument("--all", action="store_true", help="every starter problem")
+    verify.add_argument("--problems", type=Path, help="a folder of problems, instead of the starter zoo")
+    verify.add_argument("--json", action="store_true", help="print the result as JSON")
+    verify.add_argument("--backend", default="bwrap", help="how reference.py is isolated")
+    limits = verbs.add_parser("calibrate", help="measure what this machine can do at most")
+    limits.add_argument("--json", action="store_true", help="print the limits as JSON")
+    limits.add_argument("--cache-dir", type=Path, default=Path("var/native_bench"), help="where they are kept")
     listing = verbs.add_parser("list", help="name the starter kernels for this machine")
     listing.add_argument("--json", action="store_true")
     child = verbs.add_parser(

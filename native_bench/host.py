@@ -69,9 +69,7 @@ def host_record() -> dict[str, Any]:
         "cores": len(usable_cores()),
         "caches": caches(),
         "kernel": platform.release(),
-        "governor": _read(_CPU / "cpu0" / "cpufreq" / "scaling_governor").strip() or None,
         "compilers": {"g++": compiler_version()},
-        "load_average": round(os.getloadavg()[0], 2),
     }
 
 

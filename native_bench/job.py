@@ -31,7 +31,10 @@ class Contestant:
 
 @dataclass(frozen=True)
 class Job:
-    """One run. Without a baseline the candidate is measured against a second copy of itself."""
+    """One run. Without a baseline the candidate is measured against a second copy of itself.
+
+    `best_speedup` is that of the board's first, over the baseline: who seems to beat it is measured more.
+    """
 
     run: str
     kind: str
@@ -47,6 +50,7 @@ class Job:
     cache_dir: Path
     backend: str = "bwrap"
     slot: int = 0
+    best_speedup: float | None = None
 
     @property
     def is_timed(self) -> bool:
@@ -86,6 +90,7 @@ def read_job(folder: Path, secret_line: bytes) -> Job:
         cache_dir=Path(document["cache_dir"]),
         backend=document.get("backend", "bwrap"),
         slot=int(document.get("slot", 0)),
+        best_speedup=document.get("best_speedup"),
     )
 
 

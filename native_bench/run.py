@@ -1,22 +1,21 @@
 """One run from job to result: prepare, build, inspect, check, time, report."""
 
-import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from statistics import median
 from typing import Any
 
 from native_bench.bench import Bench, Reporter, seed_of
 from native_bench.cache import ContentCache
 from native_bench.cpu.build import Kernel, Library, build
-from native_bench.cpu.check import Item, check, check_items
+from native_bench.cpu.check import HIDDEN_CASE, Item, check, check_items
 from native_bench.cpu.draws import Draw, Draws, distributions_of
 from native_bench.cpu.flags import COMPILE_FLAGS, LINK_FLAGS
 from native_bench.cpu.inspect import require_clean
-from native_bench.cpu.sitting import CaseTimes, pool_sets, sit
+from native_bench.cpu.process_set import CaseTimes, Contest
+from native_bench.cpu.sitting import pool_sets, sit
 from native_bench.cpu.trusted import trusted_programs
 from native_bench.harness import harness_version
 from native_bench.host import core_pair, host_record, usable_cores
@@ -24,6 +23,7 @@ from native_bench.job import Contestant, Job
 from native_bench.outcome import RunEnded, infra
 from native_bench.sandbox.interface import Sandbox, SandboxMissing
 from native_bench.sandbox.opening import open_sandbox
+from native_bench.surroundings import Surroundings
 from submissions.evaluation.verdicts import Evidence, Verdict
 
 CACHE_BYTES = 2 << 30
@@ -40,6 +40,7 @@ class _Progress:
     details: dict[str, Any] = field(default_factory=dict)
     errors: dict[str, float] = field(default_factory=dict)
     times: list[CaseTimes] = field(default_factory=list)
+    surroundings: Surroundings | None = None
 
 
 def run_job(job: Job, reporter: Reporter) -> dict[str, Any]:
@@ -55,27 +56,26 @@ def run_job(job: Job, reporter: Reporter) -> dict[str, Any]:
 
 
 def _run(job: Job, progress: _Progress, reporter: Reporter) -> None:
-    with tempfile.TemporaryDirectory(prefix="zoo-run-") as name:
-        folder = Path(name)
-        folder.chmod(0o755)
-        with _stage("prepare", progress, reporter):
-            cache = ContentCache(job.cache_dir)
-            bench = _bench(job, cache, progress, reporter)
-            items, cases, draws = _draws(job, folder)
-        try:
-            draws.start(bench.sandbox)
-            libraries = _build(job, bench, cache, progress)
-            with _stage("check", progress, reporter):
-                draws.ready()
-                progress.errors = check(bench, libraries["candidate"].path, items, draws)
-            if job.is_timed:
-                with _stage("time", progress, reporter):
-                    _time(job, bench, libraries, cases, draws)
-                progress.times = cases
-        finally:
-            draws.close()
-        with _stage("report", progress, reporter):
-            cache.trim(CACHE_BYTES)
+    with _stage("prepare", progress, reporter):
+        cache = ContentCache(job.cache_dir)
+        bench = _bench(job, cache, progress, reporter)
+        items, cases, draws = _draws(job)
+    try:
+        draws.start(bench.sandbox)
+        libraries = _build(job, bench, cache, progress)
+        with _stage("check", progress, reporter):
+            draws.ready()
+            progress.errors = check(bench, libraries["candidate"].path, items, draws)
+        if job.is_timed:
+            with _stage("time", progress, reporter):
+                progress.surroundings = Surroundings((bench.timer_core, bench.worker_core))
+                paths = {role: library.path for role, library in libraries.items()}
+                _time(job, Contest(bench, paths, draws, progress.surroundings), cases)
+            progress.times = cases
+    finally:
+        draws.close()
+    with _stage("report", progress, reporter):
+        cache.trim(CACHE_BYTES)
 
 
 @contextmanager
@@ -91,7 +91,8 @@ def _stage(name: str, progress: _Progress, reporter: Reporter) -> Iterator[None]
 
 def _bench(job: Job, cache: ContentCache, progress: _Progress, reporter: Reporter) -> Bench:
     if job.candidate.description.harness != "native":
-        raise infra("prepare:harness", f"this engine runs native kernels, not {job.candidate.description.harness}")
+        message = f"this engine runs native kernels, not {job.candidate.description.harness}"
+        raise RunEnded(Verdict.BUILD_FAILED, "prepare:harness", message)
     sandbox = _sandbox(job)
     progress.isolation = sandbox.isolation
     timer_core, worker_core = core_pair() or (usable_cores()[0], usable_cores()[0])
@@ -105,7 +106,7 @@ def _sandbox(job: Job) -> Sandbox:
         raise infra("prepare:no-sandbox", str(missing)) from None
 
 
-def _draws(job: Job, folder: Path) -> tuple[list[Item], list[CaseTimes], Draws]:
+def _draws(job: Job) -> tuple[list[Item], list[CaseTimes], Draws]:
     """Plan all inputs of the run: the check's, then every timed case's pool."""
     known = distributions_of(job.reference_py)
     items = check_items(job.problem, job.hidden_dims, known, job.secret)
@@ -117,7 +118,7 @@ def _draws(job: Job, folder: Path) -> tuple[list[Item], list[CaseTimes], Draws]:
             Draw(case.dims, case.distribution, seed_of(job.secret, f"time {case.id} {number}"), exact)
             for number in range(count)
         ]
-    draws = Draws(job.problem, job.reference_py, planned, folder)
+    draws = Draws(job.problem, job.reference_py, planned)
     cases: list[CaseTimes] = []
     begin = len(items)
     for case, count in zip(job.problem.cases, counts, strict=True):
@@ -153,15 +154,13 @@ def _build_one(role: str, contestant: Contestant, bench: Bench, cache: ContentCa
         raise infra(f"build:{role}-failed", f"the {role} does not build: {end.message}") from None
 
 
-def _time(
-    job: Job, bench: Bench, libraries: Mapping[str, Library], cases: Sequence[CaseTimes], draws: Draws
-) -> None:
+def _time(job: Job, contest: Contest, cases: Sequence[CaseTimes]) -> None:
     if core_pair() is None:
         message = "timing needs two usable cores, one for the clock and one for the kernels; this runner has one"
         raise RunEnded(Verdict.UNSTABLE, "time:needs-two-cores", message)
     for times in cases:
-        draws.write_bounds(times.sets)
-    sit(bench, {role: library.path for role, library in libraries.items()}, cases, draws, job.processes)
+        contest.draws.write_bounds(times.sets)
+    sit(contest, cases, job.processes, job.best_speedup)
 
 
 def _result(job: Job, progress: _Progress, ended: RunEnded) -> dict[str, Any]:
@@ -172,17 +171,28 @@ def _result(job: Job, progress: _Progress, ended: RunEnded) -> dict[str, Any]:
         "code": ended.code,
         "message": ended.message,
         "stage": progress.stage,
-        "stages_ms": progress.stages_ms,
+        "stages_ms": _told_stages_ms(progress, ended),
         "evidence": str(Evidence.MEASURED),
         "details": details,
         "cases": _cases(job, progress),
         "contestants": job.digests,
         "secret_sha256": job.secret_sha256,
         "harness_version": harness_version(),
-        "processes": job.processes if progress.times else 0,
-        "environment": {**host_record(), "isolation": progress.isolation, "flags": [*COMPILE_FLAGS, *LINK_FLAGS]},
+        "processes": len(progress.times[0].rounds) if progress.times else 0,
+        "environment": {
+            **host_record(),
+            **(progress.surroundings.as_json() if progress.surroundings else {}),
+            "isolation": progress.isolation,
+            "flags": [*COMPILE_FLAGS, *LINK_FLAGS],
+        },
         "log": details["compile_log"],
     }
+
+
+def _told_stages_ms(progress: _Progress, ended: RunEnded) -> dict[str, float]:
+    # How long the check went on until a hidden case failed says something about that case.
+    untold = {progress.stage} if ended.code == HIDDEN_CASE else set()
+    return {stage: ms for stage, ms in progress.stages_ms.items() if stage not in untold}
 
 
 def _cases(job: Job, progress: _Progress) -> list[dict[str, Any]]:

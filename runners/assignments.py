@@ -47,6 +47,7 @@ def _as_protocol(lease: Lease, parts: AssignmentParts) -> Assignment:
         candidate=Contestant(parts.candidate.kernel_id, parts.candidate.digest),
         baseline=_contestant(parts.baseline),
         incumbent=_contestant(parts.incumbent),
+        best_speedup=parts.best_speedup,
     )
 
 

@@ -76,6 +76,7 @@ class Assignment:
     candidate: Contestant
     baseline: Contestant | None
     incumbent: Contestant | None
+    best_speedup: float | None = None
     limits: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -30,6 +30,7 @@ class AssignmentParts:
     candidate: Contender
     baseline: Contender | None
     incumbent: Contender | None
+    best_speedup: float | None
 
 
 def assignment_for(run: Run) -> AssignmentParts:
@@ -59,6 +60,7 @@ def assignment_for(run: Run) -> AssignmentParts:
         candidate=candidate,
         baseline=board.baseline(),
         incumbent=incumbent,
+        best_speedup=board.best_speedup(),
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from submissions.evaluation.decision import Standing
 from submissions.kernel_package.digest import tree_digest
 from submissions.kernel_package.errors import Broken, Rejected
-from submissions.kernel_package.files import BENCH_RESULT_PATH, GRADER_PATHS
+from submissions.kernel_package.files import BENCH_RESULT_PATH
 from submissions.kernel_package.names import KernelId
 from submissions.kernel_package.package import Package, check_board, read_package
 from submissions.kernel_store.reading import ProblemFiles, StoreReader
@@ -66,15 +66,26 @@ class Board:
         """Return the standing figures under the kernel_id, in whatever status."""
         return self.store.bench_result(self.commit, self.kernel_id)
 
+    def best_speedup(self) -> float | None:
+        """Return the greatest measured speed-up on this board at the present problem version; None without one."""
+        version = self.problem().problem.version
+        figures = (
+            self.store.bench_result(self.commit, kernel_id)
+            for kernel_id in self.store.kernel_ids(self.commit, self.kernel_id.board)
+        )
+        measured = (
+            figure["speedup"]["value"]
+            for figure in figures
+            if figure and figure["status"] == "measured" and figure["problem_version"] == version
+        )
+        return max(measured, default=None)
+
     def complete(self, package: bytes) -> Package:
         """Return a sent package, checked against the board and with the board's scripts; raises Rejected."""
         read = read_package(package, self.kernel_id)
         found = self.store.problem_files(self.commit, self.kernel_id.problem)
         baseline = self.baseline()
-        scripts = (
-            {path: baseline.files[path] for path in GRADER_PATHS if path in baseline.files} if baseline else {}
-        )
-        complete = check_board(read, found.problem if found else None, scripts)
+        complete = check_board(read, found.problem if found else None, baseline.files if baseline else None)
         if baseline is None:
             board = self.kernel_id.board
             message = f"there is no board {board}: main has no {board.baseline} to measure it against"

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,9 @@ from submissions.kernel_package.errors import ZooError
 from submissions.kernel_package.strict_yaml import load_yaml
 
 CHECKOUT = Path(__file__).resolve().parent.parent
+
+
+_PROBLEM = re.compile(r"[A-Za-z0-9_]+/[A-Za-z0-9_]+/[a-z0-9]+")
 
 
 class WrongValue(ZooError):
@@ -82,6 +86,15 @@ def _url(*schemes: str) -> Callable[[str], str]:
         return value
 
     return read
+
+
+def _problems(value: str) -> frozenset[str] | None:
+    if value == "all":
+        return None
+    names = frozenset() if value == "none" else frozenset(name.strip() for name in value.split(","))
+    if not all(_PROBLEM.fullmatch(name) for name in names):
+        raise ValueError("must be all, none, or problems like Vector/saxpy/fp32 by comma")
+    return names
 
 
 def _secret(value: str) -> str:
@@ -157,6 +170,9 @@ VARIABLES: Mapping[str, Variable] = {
         Variable("KERNEL_ZOO_RUNNER_WORKDIR", _path, None, "Folder of a runner's runs. Default: under home."),
         Variable(
             "KERNEL_ZOO_RUNNER_CACHE_BYTES", _whole(1 << 20, 1 << 50), str(2 << 30), "Bound of the build cache."
+        ),
+        Variable(
+            "KERNEL_ZOO_STARTER_PROBLEMS", _problems, "all", "Starter problems: all, none, or names by comma."
         ),
         Variable("KERNEL_ZOO_HEARTBEAT_SECONDS", _seconds(0.05, 300), "15", "Between two heartbeats of a run."),
         Variable("KERNEL_ZOO_LEASE_SECONDS", _seconds(0.2, 3600), "60", "Life of a lease after a heartbeat."),

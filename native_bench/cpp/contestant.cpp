@@ -1,15 +1,10 @@
 #include "contestant.hpp"
 
 #include <fcntl.h>
-#include <poll.h>
-#include <sched.h>
-#include <signal.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#include <array>
-#include <string_view>
+#include <cstring>
 #include <utility>
 
 #include "clock.hpp"
@@ -18,6 +13,7 @@ namespace zoo {
 namespace {
 
 constexpr std::uint64_t kSpinsPerLook = std::uint64_t{1} << 16U;
+constexpr std::uint64_t kSealed = 1;
 
 }  // namespace
 
@@ -45,66 +41,34 @@ std::string name_of(Reply reply) {
 }
 
 Contestant::Contestant(pid_t pid, Mapping door, Mapping plan, Mapping outputs)
-    : pidfd_(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))),
-      stat_(open(("/proc/" + std::to_string(pid) + "/stat").c_str(), O_RDONLY | O_CLOEXEC)),
-      door_(std::move(door)),
-      plan_(std::move(plan)),
-      outputs_(std::move(outputs)) {
+    : tracee_(pid), door_(std::move(door)), plan_(std::move(plan)), outputs_(std::move(outputs)) {
     put_first(pid);
 }
 
-Contestant::Contestant(Contestant&& other) noexcept
-    : pidfd_(std::exchange(other.pidfd_, -1)),
-      stat_(std::exchange(other.stat_, -1)),
-      door_(std::move(other.door_)),
-      plan_(std::move(other.plan_)),
-      outputs_(std::move(other.outputs_)) {}
-
-Contestant::~Contestant() {
-    for (const int descriptor : {pidfd_, stat_}) {
-        if (descriptor >= 0) {
-            close(descriptor);
-        }
+Reply Contestant::seat(std::uint64_t timeout_ns) {
+    const Reply reply = spin(door().sealed, kSealed, timeout_ns);
+    if (reply != Reply::done) {
+        return reply;
     }
+    inputs_address_ = door().inputs_address;
+    outputs_address_ = door().outputs_address;
+    return tracee_.stop() && tracee_.keep_checkpoint() ? Reply::done : Reply::died;
 }
 
-char Contestant::state() const {
-    std::array<char, 256> text{};
-    const ssize_t length = pread(stat_, text.data(), text.size(), 0);
-    const std::string_view line(text.data(), length > 0 ? static_cast<std::size_t>(length) : 0);
-    const std::size_t bracket = line.rfind(')');
-    return bracket == std::string_view::npos || bracket + 2 >= line.size() ? 'X' : line[bracket + 2];
-}
-
-bool Contestant::stop() const {
-    if (syscall(SYS_pidfd_send_signal, pidfd_, SIGSTOP, nullptr, 0) != 0) {
-        return false;
-    }
-    for (char now = state(); now != 'T'; now = state()) {
-        if (now == 'X' || now == 'Z') {
-            return false;
-        }
-        sched_yield();
-    }
-    return true;
-}
-
-bool Contestant::resume() const { return syscall(SYS_pidfd_send_signal, pidfd_, SIGCONT, nullptr, 0) == 0; }
-
-bool Contestant::is_dead() const {
-    pollfd waiting{pidfd_, POLLIN, 0};
-    return poll(&waiting, 1, 0) != 0;
+bool Contestant::return_to_checkpoint() {
+    std::memset(door_.data(), 0, door_.bytes());
+    return tracee_.return_to_checkpoint();
 }
 
 // No pause instruction: it would add up to 140 cycles to what is measured, and the core is ours.
-Reply Contestant::spin(const std::atomic<std::uint64_t>& flag, std::uint64_t token, std::uint64_t timeout_ns) const {
+Reply Contestant::spin(const std::atomic<std::uint64_t>& flag, std::uint64_t token, std::uint64_t timeout_ns) {
     const std::uint64_t deadline = now_ns() + timeout_ns;
     for (std::uint64_t spins = 1;; ++spins) {
         if (flag.load(std::memory_order_acquire) == token) {
             return Reply::done;
         }
         if (spins % kSpinsPerLook == 0) {
-            if (is_dead()) {
+            if (tracee_.is_dead()) {
                 return Reply::died;
             }
             if (now_ns() > deadline) {
@@ -114,22 +78,42 @@ Reply Contestant::spin(const std::atomic<std::uint64_t>& flag, std::uint64_t tok
     }
 }
 
-Reply Contestant::prepare(std::uint64_t token, std::uint64_t timeout_ns) const {
-    const std::uint64_t last_done = door().done.load(std::memory_order_acquire);
+Reply Contestant::prepare(std::uint64_t token, std::uint64_t timeout_ns) {
+    if (!tracee_.resume()) {
+        return Reply::died;
+    }
     door().prepare.store(token, std::memory_order_release);
     const Reply reply = spin(door().ready, token, timeout_ns);
     if (reply != Reply::done) {
         return reply;
     }
-    return door().done.load(std::memory_order_acquire) == last_done ? Reply::done : Reply::early;
+    return door().done.load(std::memory_order_acquire) == 0 ? Reply::done : Reply::early;
 }
 
-Reply Contestant::ring(std::uint64_t token, std::uint64_t timeout_ns, std::uint64_t& elapsed_ns) const {
+Reply Contestant::ring(std::uint64_t token, std::uint64_t timeout_ns, std::uint64_t& elapsed_ns) {
     const std::uint64_t begin = now_ns();
     door().go.store(token, std::memory_order_release);
     const Reply reply = spin(door().done, token, timeout_ns);
     elapsed_ns = now_ns() - begin;
     return reply;
+}
+
+std::string Contestant::obituary(std::size_t inputs_bytes) const {
+    const Death& death = tracee_.death();
+    if (!death.by_signal) {
+        return "exited " + std::to_string(death.number);
+    }
+    std::size_t region = 2;
+    std::uintptr_t offset = 0;
+    if (death.address - inputs_address_ < inputs_bytes) {
+        region = 0;
+        offset = death.address - inputs_address_;
+    } else if (death.address - outputs_address_ < outputs_.bytes()) {
+        region = 1;
+        offset = death.address - outputs_address_;
+    }
+    return "killed " + std::to_string(death.number) + ' ' + std::to_string(death.code) + ' ' +
+           std::to_string(death.address) + ' ' + std::to_string(region) + ' ' + std::to_string(offset);
 }
 
 }  // namespace zoo

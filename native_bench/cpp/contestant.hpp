@@ -1,4 +1,4 @@
-// One worker as the timer sees it: its mappings, and the power to stop and wake it.
+// One worker as the timer sees it: its mappings, and the power to stop it, wake it and put it back.
 #pragma once
 
 #include <sys/types.h>
@@ -8,6 +8,7 @@
 
 #include "door.hpp"
 #include "mapping.hpp"
+#include "tracee.hpp"
 
 namespace zoo {
 
@@ -19,38 +20,41 @@ enum class Reply { done, died, late, early };
 
 std::string name_of(Reply reply);
 
-// Owns descriptors and mappings: a copy would close them twice.
+// A batch goes: return (to the checkpoint), prepare, ring, stop. Between return and ring no code of the
+// entrant runs: what it has left in memory and registers is gone, and with it every way back to it.
 class Contestant {
 public:
     Contestant(pid_t pid, Mapping door, Mapping plan, Mapping outputs);
-    Contestant(const Contestant&) = delete;
-    Contestant& operator=(const Contestant&) = delete;
-    Contestant(Contestant&& other) noexcept;
-    Contestant& operator=(Contestant&&) = delete;
-    ~Contestant();
 
     [[nodiscard]] Door& door() const { return *reinterpret_cast<Door*>(door_.data()); }
     [[nodiscard]] Plan& plan() const { return *reinterpret_cast<Plan*>(plan_.data()); }
     [[nodiscard]] const Mapping& outputs() const { return outputs_; }
 
-    // SIGSTOP, and wait until the kernel says that it is stopped: only then does it take no core from the others.
-    bool stop() const;
-    [[nodiscard]] bool resume() const;
-    [[nodiscard]] bool is_dead() const;
+    [[nodiscard]] bool seize() { return tracee_.seize(); }
 
-    // Let the worker prepare the plan's batch; `early` when it has already said done for `go`.
-    Reply prepare(std::uint64_t token, std::uint64_t timeout_ns) const;
+    // Wait until the worker has sealed itself, stop it there, and keep that moment as its checkpoint.
+    Reply seat(std::uint64_t timeout_ns);
+
+    [[nodiscard]] bool stop() { return tracee_.stop(); }
+    [[nodiscard]] bool resume() { return tracee_.resume(); }
+    [[nodiscard]] bool return_to_checkpoint();
+
+    // Wake it and let it prepare the plan's batch; `early` when it says done for a `go` that was not given.
+    Reply prepare(std::uint64_t token, std::uint64_t timeout_ns);
 
     // Ring `go` and spin until `done`. Writes the time between the two.
-    Reply ring(std::uint64_t token, std::uint64_t timeout_ns, std::uint64_t& elapsed_ns) const;
+    Reply ring(std::uint64_t token, std::uint64_t timeout_ns, std::uint64_t& elapsed_ns);
+
+    // How it died: "exited STATUS" or "killed SIGNAL CODE ADDRESS REGION OFFSET"; region 0 inputs, 1 outputs, 2 neither.
+    [[nodiscard]] std::string obituary(std::size_t inputs_bytes) const;
 
 private:
-    [[nodiscard]] char state() const;
-    Reply spin(const std::atomic<std::uint64_t>& flag, std::uint64_t token, std::uint64_t timeout_ns) const;
+    Reply spin(const std::atomic<std::uint64_t>& flag, std::uint64_t token, std::uint64_t timeout_ns);
 
-    int pidfd_;
-    int stat_;
+    Tracee tracee_;
     Mapping door_, plan_, outputs_;
+    std::uintptr_t inputs_address_ = 0;
+    std::uintptr_t outputs_address_ = 0;
 };
 
 }  // namespace zoo

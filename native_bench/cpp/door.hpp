@@ -1,4 +1,4 @@
-// What a worker and the timer share: one page of flags (the door) and one page range of pointers (the plan).
+// What a worker and the timer share: one page of flags (the door) and the places of all arguments (the plan).
 #pragma once
 
 #include <atomic>
@@ -13,18 +13,19 @@ inline constexpr std::size_t kMaxSlots = 72;
 inline constexpr std::uint64_t kRegionInputs = 0;
 
 // Written by both sides; each flag on cache lines of its own, so that a spin on one never slows the other.
+// The timer clears it before every batch: a flag holds 0 or the token of this batch.
 struct Door {
+    alignas(128) std::atomic<std::uint64_t> sealed;
     alignas(128) std::atomic<std::uint64_t> prepare;
     alignas(128) std::atomic<std::uint64_t> ready;
     alignas(128) std::atomic<std::uint64_t> go;
     alignas(128) std::atomic<std::uint64_t> done;
-    alignas(128) std::atomic<std::uint64_t> fault_signal;
-    std::atomic<std::uint64_t> fault_code;
-    std::atomic<std::uint64_t> fault_address;
-    std::atomic<std::uint64_t> fault_region;
-    std::atomic<std::uint64_t> fault_offset;
+    // Where the worker has mapped the two regions; read once, before any code of the entrant has run.
+    alignas(128) std::uint64_t inputs_address;
+    std::uint64_t outputs_address;
 };
-static_assert(sizeof(Door) <= 4096);
+inline constexpr std::size_t kDoorBytes = 4096;
+static_assert(sizeof(Door) <= kDoorBytes);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
 struct Tensor {
@@ -39,11 +40,11 @@ struct Slot {
     std::uint64_t scalars[kMaxScalars];
 };
 
-// Read-only for the worker. `order` holds `warm` untimed slots, then `count` timed ones.
+// Read-only for the worker: the slots of its next batch, in order.
 struct Plan {
     std::uint64_t tensors;
     std::uint64_t scalars;
-    std::uint64_t warm;
+    std::uint64_t is_cold;
     std::uint64_t count;
     std::uint64_t order[kMaxSlots];
     Slot slots[kMaxSlots];

@@ -3,6 +3,7 @@
 #include <alloca.h>
 #include <dlfcn.h>
 #include <link.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -87,7 +88,7 @@ Library load_library(const char* path) {
     }
     Search search{map->l_addr, {}, 0};
     dl_iterate_phdr(collect, &search);
-    return {entry, keep_copies(search)};
+    return {entry, keep_copies(search), stack_end()};
 }
 
 void restore(const Library& library) {
@@ -96,11 +97,21 @@ void restore(const Library& library) {
     }
 }
 
-[[gnu::noinline]] void wipe_stack() {
-    constexpr std::size_t own_frames_bytes = 192 * 1024;
-    auto* below = static_cast<volatile char*>(alloca(kStackBytes - own_frames_bytes));
-    std::memset(const_cast<char*>(below), 0xa5, kStackBytes - own_frames_bytes);
-    asm volatile("" : : "r"(below) : "memory");
+// The kernel puts the program's name last on the stack, with eight zero bytes behind it.
+std::uintptr_t stack_end() {
+    const auto* name = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
+    return round_up(reinterpret_cast<std::uintptr_t>(name) + std::strlen(name) + 1 + sizeof(std::uint64_t));
+}
+
+// Without a call in it: memset's return address would lie below the limit.
+[[gnu::noinline]] void wipe_free_stack(std::uintptr_t end) {
+    const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+    constexpr std::size_t own_frame_bytes = 64;
+    const std::size_t words = (here - (end - kStackBytes) - own_frame_bytes) / sizeof(std::uint64_t);
+    auto* below = static_cast<volatile std::uint64_t*>(alloca(words * sizeof(std::uint64_t)));
+    for (std::size_t i = 0; i < words; ++i) {
+        below[i] = 0xa5a5a5a5a5a5a5a5U;
+    }
 }
 
 }  // namespace zoo

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 namespace zoo {
@@ -17,6 +18,7 @@ struct Segment {
 struct Library {
     Entry entry = nullptr;
     std::span<const Segment> segments;
+    std::uintptr_t stack_end = 0;
 };
 
 // Load the library by absolute path; `entry` is null where that fails. The copies lie in read-only memory.
@@ -25,10 +27,13 @@ Library load_library(const char* path);
 // Undo what the kernel has remembered in its .data and .bss.
 void restore(const Library& library);
 
-// Overwrite the stack under the caller, so that nothing survives there from one batch to the next.
-void wipe_stack();
-
 // The stack a kernel may use, enforced with RLIMIT_STACK.
 inline constexpr std::size_t kStackBytes = std::size_t{1} << 20;
+
+// The first address behind this process's stack.
+std::uintptr_t stack_end();
+
+// Overwrite the stack below the caller down to the limit: nothing survives there from one batch to the next.
+void wipe_free_stack(std::uintptr_t end);
 
 }  // namespace zoo

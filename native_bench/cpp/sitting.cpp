@@ -1,6 +1,9 @@
 #include "sitting.hpp"
 
+#include <sys/mman.h>
+
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cstring>
 #include <ostream>
@@ -18,6 +21,41 @@ constexpr std::size_t kPartBytes = 4096;
 constexpr std::size_t kSnapshotBytes = 64 * 1024;
 constexpr std::size_t kJudgedElements = std::size_t{1} << 18U;
 constexpr std::size_t kNullBatches = 101;
+constexpr std::size_t kPage = 4096;
+
+// The first byte behind the slots' outputs and their red zones, rounded up to a page.
+std::size_t end_of_outputs(const Plan& plan, std::size_t slots) {
+    std::size_t end = 0;
+    for (std::size_t slot = 0; slot < slots; ++slot) {
+        for (const Tensor& tensor : std::span(plan.slots[slot].tensors, plan.tensors)) {
+            if (tensor.region != kRegionInputs) {
+                end = std::max(end, tensor.offset + tensor.bytes + kRedZoneBytes);
+            }
+        }
+    }
+    return (end + kPage - 1) / kPage * kPage;
+}
+
+// What lies before, between and behind the outputs, up to `end`.
+std::vector<Range> gaps_between_outputs(const Plan& plan, std::size_t slots, std::size_t end) {
+    std::vector<Range> taken;
+    for (std::size_t slot = 0; slot < slots; ++slot) {
+        for (const Tensor& tensor : std::span(plan.slots[slot].tensors, plan.tensors)) {
+            if (tensor.region != kRegionInputs) {
+                taken.push_back({tensor.offset, tensor.bytes});
+            }
+        }
+    }
+    std::ranges::sort(taken, {}, &Range::begin);
+    std::vector<Range> gaps;
+    std::size_t at = 0;
+    for (const Range& range : taken) {
+        gaps.push_back({at, range.begin - at});
+        at = range.begin + range.bytes;
+    }
+    gaps.push_back({at, end - at});
+    return gaps;
+}
 
 }  // namespace
 
@@ -29,12 +67,10 @@ Sitting::Sitting(std::span<Contestant> contestants, const Mapping& inputs, const
       terms_(terms),
       coin_(terms.seed),
       red_pattern_(coin_.bits()),
+      outputs_end_(end_of_outputs(contestants.front().plan(), terms.batch + 1)),
+      gaps_(gaps_between_outputs(contestants.front().plan(), terms.batch + 1, outputs_end_)),
       set_of_slot_(terms.batch + 1),
-      snapshot_(kSnapshotBytes + kPartBytes) {
-    for (const Contestant& contestant : contestants_) {
-        fill({contestant.outputs().data(), contestant.outputs().bytes()}, red_pattern_);
-    }
-}
+      snapshot_(kSnapshotBytes + kPartBytes) {}
 
 bool Sitting::fail(std::string what, std::size_t contestant, std::size_t tensor, std::size_t at) {
     flaw_ = {std::move(what), contestant, tensor, at};
@@ -45,9 +81,8 @@ bool Sitting::reply_is_done(Reply reply, std::size_t index) {
     return reply == Reply::done || fail(name_of(reply), index);
 }
 
-void Sitting::write_inputs(std::size_t slot, std::size_t set) {
-    set_of_slot_[slot] = set;
-    const std::byte* source = pool_.data() + sets_.base + set * sets_.stride;
+void Sitting::write_inputs(std::size_t slot) {
+    const std::byte* source = pool_.data() + sets_.base + set_of_slot_[slot] * sets_.stride;
     const Slot& target = contestants_.front().plan().slots[slot];  // inputs are shared: every plan says the same
     for (const PoolInput& input : sets_.inputs) {
         std::memcpy(inputs_.data() + target.tensors[input.tensor].offset, source + input.offset, input.bytes);
@@ -57,47 +92,77 @@ void Sitting::write_inputs(std::size_t slot, std::size_t set) {
 // Each slot gets another set, drawn anew: no two calls of a batch, warm-up included, see the same contents.
 void Sitting::deal() {
     const std::vector<std::size_t> sets = coin_.permutation(sets_.sets);
-    for (std::size_t slot = 0; slot < set_of_slot_.size(); ++slot) {
-        write_inputs(slot, sets[slot]);
-    }
+    std::copy_n(sets.begin(), set_of_slot_.size(), set_of_slot_.begin());
     order_ = coin_.permutation(terms_.batch);
+    is_written_ = false;
 }
 
+// Leave nothing of what the contestant has written: neither in its outputs nor between and behind them.
 void Sitting::poison_outputs(const Contestant& contestant, std::span<const std::size_t> slots) {
+    const Mapping& outputs = contestant.outputs();
+    for (const Range& gap : gaps_) {
+        fill({outputs.data() + gap.begin, gap.bytes}, std::rotr(red_pattern_, static_cast<int>(8 * (gap.begin % 8))));
+    }
+    if (outputs_end_ < outputs.bytes()) {
+        madvise(outputs.data() + outputs_end_, outputs.bytes() - outputs_end_, MADV_REMOVE);
+    }
     const std::uint64_t pattern = nan_pattern(coin_);
     for (const std::size_t slot : slots) {
         for (const PoolOutput& output : sets_.outputs) {
             const Tensor& tensor = contestant.plan().slots[slot].tensors[output.tensor];
-            fill({contestant.outputs().data() + tensor.offset, tensor.bytes}, pattern);
+            fill({outputs.data() + tensor.offset, tensor.bytes}, pattern);
         }
     }
 }
 
-bool Sitting::batch(std::size_t index, std::size_t warm, std::size_t count, std::uint64_t& elapsed_ns) {
-    const Contestant& contestant = contestants_[index];
+// The contestant is stopped. From here to the next `go` no code of the entrant runs, and nothing is left of
+// what it has written: not in its outputs, its memory, its registers.
+bool Sitting::make_ready(std::size_t index, std::span<const std::size_t> slots) {
+    Contestant& contestant = contestants_[index];
     Plan& plan = contestant.plan();
-    plan.warm = warm;
-    plan.count = count;
-    std::size_t at = 0;
-    for (std::size_t i = 0; i < warm; ++i) {
-        plan.order[at++] = terms_.batch;
+    plan.count = slots.size();
+    std::copy(slots.begin(), slots.end(), plan.order);
+    if (!contestant.return_to_checkpoint()) {
+        return fail("died", index);
     }
-    for (std::size_t i = 0; i < count; ++i) {
-        plan.order[at++] = order_[i];
+    return reply_is_done(contestant.prepare(coin_.token(), terms_.timeout_ns), index);
+}
+
+// Calls that nobody judges: a warm-up, or none at all to see what an empty batch takes.
+bool Sitting::unjudged(std::size_t index, std::span<const std::size_t> slots, std::uint64_t& elapsed_ns) {
+    Contestant& contestant = contestants_[index];
+    return make_ready(index, slots) &&
+           reply_is_done(contestant.ring(coin_.token(), terms_.timeout_ns, elapsed_ns), index) &&
+           (contestant.stop() || fail("died", index));
+}
+
+bool Sitting::batch(std::size_t index, std::uint64_t& elapsed_ns) {
+    Contestant& contestant = contestants_[index];
+    const std::size_t warm_slot = terms_.batch;
+    if (!is_written_) {
+        write_inputs(warm_slot);
     }
-    const std::span<const std::uint64_t> used(plan.order, at);
-    const std::vector<std::size_t> slots(used.begin(), used.end());
-    poison_outputs(contestant, slots);
-    plan_snapshot(std::span(slots).subspan(warm));
-    if (!contestant.resume() || !reply_is_done(contestant.prepare(coin_.token(), terms_.timeout_ns), index)) {
-        return flaw_.what.empty() ? fail("died", index) : false;
+    poison_outputs(contestant, std::span(&warm_slot, 1));
+    if (!unjudged(index, std::span(&warm_slot, 1), elapsed_ns)) {
+        return false;
+    }
+    if (!is_written_) {
+        std::ranges::for_each(order_, [this](std::size_t slot) { write_inputs(slot); });
+        is_written_ = true;
+    }
+    std::vector<std::size_t> every(order_);
+    every.push_back(warm_slot);
+    poison_outputs(contestant, every);
+    plan_snapshot(order_);
+    if (!make_ready(index, order_)) {
+        return false;
     }
     const Reply reply = contestant.ring(coin_.token(), terms_.timeout_ns, elapsed_ns);
     take_snapshot(contestant);  // at once: a kernel that said done too early is still writing
     if (!reply_is_done(reply, index)) {
         return false;
     }
-    return contestant.stop() ? judge(index, slots) : fail("died", index);
+    return contestant.stop() ? judge(index, order_) : fail("died", index);
 }
 
 void Sitting::plan_parts(std::size_t slot, std::size_t output, std::size_t& at) {
@@ -214,7 +279,7 @@ bool Sitting::judge(std::size_t index, std::span<const std::size_t> slots) {
 // A wrong output that comes right when its worker may run on: done was said before the work was.
 bool Sitting::is_finished_late(std::size_t index, std::size_t slot) {
     const Flaw found = flaw_;
-    const Contestant& contestant = contestants_[index];
+    Contestant& contestant = contestants_[index];
     bool is_right = false;
     if (contestant.resume()) {
         std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -226,9 +291,8 @@ bool Sitting::is_finished_late(std::size_t index, std::size_t slot) {
 
 bool Sitting::measure_null(std::size_t contestant, std::uint64_t& median_ns) {
     std::vector<std::uint64_t> taken(kNullBatches);
-    deal();
     for (std::uint64_t& elapsed_ns : taken) {
-        if (!batch(contestant, 0, 0, elapsed_ns)) {
+        if (!unjudged(contestant, {}, elapsed_ns)) {
             return false;
         }
     }
@@ -242,7 +306,7 @@ bool Sitting::least_call(std::size_t contestant, std::size_t calls, std::uint64_
     for (std::size_t i = 0; i < calls; ++i) {
         std::uint64_t elapsed_ns = 0;
         deal();
-        if (!batch(contestant, 1, 1, elapsed_ns)) {
+        if (!batch(contestant, elapsed_ns)) {
             return false;
         }
         least_ns = std::min(least_ns, elapsed_ns);
@@ -254,7 +318,7 @@ bool Sitting::run_half(std::size_t round, std::size_t half, std::span<const std:
     deal();
     for (const std::size_t index : turn) {
         std::uint64_t elapsed_ns = 0;
-        if (!batch(index, 1, terms_.batch, elapsed_ns)) {
+        if (!batch(index, elapsed_ns)) {
             return false;
         }
         lines << "batch " << round << ' ' << half << ' ' << index << ' ' << elapsed_ns << '\n';

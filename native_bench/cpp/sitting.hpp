@@ -53,6 +53,11 @@ struct Flaw {
     std::size_t index = 0;
 };
 
+struct Range {
+    std::size_t begin;
+    std::size_t bytes;
+};
+
 class Sitting {
 public:
     Sitting(std::span<Contestant> contestants, const Mapping& inputs, const Mapping& pool, Pool sets, Terms terms);
@@ -79,9 +84,11 @@ private:
     };
 
     void deal();
-    void write_inputs(std::size_t slot, std::size_t set);
+    void write_inputs(std::size_t slot);
     void poison_outputs(const Contestant& contestant, std::span<const std::size_t> slots);
-    bool batch(std::size_t index, std::size_t warm, std::size_t count, std::uint64_t& elapsed_ns);
+    bool batch(std::size_t index, std::uint64_t& elapsed_ns);
+    bool unjudged(std::size_t index, std::span<const std::size_t> slots, std::uint64_t& elapsed_ns);
+    bool make_ready(std::size_t index, std::span<const std::size_t> slots);
     bool reply_is_done(Reply reply, std::size_t index);
     void plan_snapshot(std::span<const std::size_t> timed);
     void plan_parts(std::size_t slot, std::size_t output, std::size_t& at);
@@ -102,6 +109,9 @@ private:
     Terms terms_;
     Coin coin_;
     std::uint64_t red_pattern_;
+    std::size_t outputs_end_;
+    std::vector<Range> gaps_;
+    bool is_written_ = false;
     std::vector<std::size_t> set_of_slot_;
     std::vector<std::size_t> order_;
     std::vector<Part> parts_;

@@ -1,18 +1,23 @@
 // The trusted timer: it owns the clock and the judged memory, never a contestant's code.
 //
 // It reads commands (words and numbers) on stdin and answers in lines on stdout:
-//   inputs FD BYTES | pool FD BYTES | contestant PID DOOR PLAN OUTPUTS OUTPUTS_BYTES      -> ok
-//   call CONTESTANT TIMEOUT_NS                                                           -> done NS | died | late | early
+//   inputs FD BYTES | pool FD BYTES                             -> ok
+//   contestant PID DOOR PLAN OUTPUTS OUTPUTS_BYTES              -> ok | late | died OBITUARY | untraceable WHY
+//   call CONTESTANT TIMEOUT_NS                                  -> done | late | early | died OBITUARY
 //   case SEED ROUNDS LEAST BUDGET_NS TIMEOUT_NS BATCH  BASE STRIDE SETS
 //        INPUTS {TENSOR BYTES OFFSET}  OUTPUTS {TENSOR DTYPE ELEMENTS LO HI}             -> ok
-//   null CONTESTANT | pilot CONTESTANT CALLS                                             -> ns N | flaw …
-//   run                                                    -> batch ROUND HALF CONTESTANT NS …, end | flaw …
+//   clocks                                                      -> clocks TICKS NS
+//   null CONTESTANT | pilot CONTESTANT CALLS                    -> ns N | flaw WHAT CONTESTANT TENSOR ELEMENT [OBITUARY]
+//   run                                                         -> batch ROUND HALF CONTESTANT NS …, end | flaw …
+// An OBITUARY is "exited STATUS" or "killed SIGNAL CODE ADDRESS REGION OFFSET".
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -24,6 +29,8 @@
 namespace {
 
 using namespace zoo;
+
+constexpr std::uint64_t kSeatNs = 20'000'000'000;
 
 template <class T>
 T next() {
@@ -48,6 +55,9 @@ public:
         if (command == "case") {
             return open_case();
         }
+        if (command == "clocks") {
+            return tell_clocks();
+        }
         if (sitting_ == nullptr) {
             return false;
         }
@@ -67,7 +77,7 @@ private:
 
     bool seat() {
         const auto pid = next<pid_t>();
-        Mapping door(next<int>(), 4096, true);
+        Mapping door(next<int>(), kDoorBytes, true);
         Mapping plan(next<int>(), sizeof(Plan), true);
         const int descriptor = next<int>();
         Mapping outputs(descriptor, next<std::size_t>(), true);
@@ -75,33 +85,38 @@ private:
             return false;
         }
         contestants_.emplace_back(pid, std::move(door), std::move(plan), std::move(outputs));
-        // The worker is left running until its first ready: only a sealed worker may be stopped.
-        std::cout << (await_sealed() ? "ok" : "died") << std::endl;
+        Contestant& newcomer = contestants_.back();
+        if (!newcomer.seize()) {
+            std::cout << "untraceable " << std::strerror(errno) << std::endl;
+            return true;
+        }
+        // It is left running until it is sealed: the worker has still its library to load.
+        const Reply reply = newcomer.seat(kSeatNs);
+        if (reply == Reply::died) {
+            std::cout << "died " << newcomer.obituary(inputs_.bytes()) << std::endl;
+        } else {
+            std::cout << (reply == Reply::done ? "ok" : name_of(reply)) << std::endl;
+        }
         return true;
     }
 
-    bool await_sealed() {
-        constexpr std::uint64_t second_ns = 1'000'000'000;
-        const Contestant& newcomer = contestants_.back();
-        newcomer.plan().warm = 0;
-        newcomer.plan().count = 0;
-        std::uint64_t elapsed_ns = 0;
-        return newcomer.prepare(coin_.token(), 20 * second_ns) == Reply::done &&
-               newcomer.ring(coin_.token(), second_ns, elapsed_ns) == Reply::done && newcomer.stop();
-    }
-
+    // One call of what Python has laid out and planned: no clock is judged here.
     bool call() {
-        const Contestant& contestant = contestants_.at(next<std::size_t>());
+        Contestant& contestant = contestants_.at(next<std::size_t>());
         const auto timeout_ns = next<std::uint64_t>();
         std::uint64_t elapsed_ns = 0;
-        Reply reply = contestant.resume() ? contestant.prepare(coin_.token(), timeout_ns) : Reply::died;
+        Reply reply = contestant.return_to_checkpoint() ? contestant.prepare(coin_.token(), timeout_ns) : Reply::died;
         if (reply == Reply::done) {
             reply = contestant.ring(coin_.token(), timeout_ns, elapsed_ns);
         }
         if (reply == Reply::done && !contestant.stop()) {
             reply = Reply::died;
         }
-        std::cout << name_of(reply) << ' ' << elapsed_ns << std::endl;
+        std::cout << name_of(reply);
+        if (reply == Reply::died) {
+            std::cout << ' ' << contestant.obituary(inputs_.bytes());
+        }
+        std::cout << std::endl;
         return true;
     }
 
@@ -125,6 +140,12 @@ private:
         }
         sitting_ = std::make_unique<Sitting>(std::span(contestants_), inputs_, pool_, std::move(sets), terms);
         std::cout << "ok" << std::endl;
+        return true;
+    }
+
+    bool tell_clocks() const {
+        const ClockPair pair = read_clocks();
+        std::cout << "clocks " << pair.ticks << ' ' << pair.ns << std::endl;
         return true;
     }
 
@@ -152,8 +173,11 @@ private:
 
     void report_flaw() const {
         const Flaw& flaw = sitting_->flaw();
-        std::cout << "flaw " << flaw.what << ' ' << flaw.contestant << ' ' << flaw.tensor << ' ' << flaw.index
-                  << std::endl;
+        std::cout << "flaw " << flaw.what << ' ' << flaw.contestant << ' ' << flaw.tensor << ' ' << flaw.index;
+        if (flaw.what == name_of(Reply::died)) {
+            std::cout << ' ' << contestants_.at(flaw.contestant).obituary(inputs_.bytes());
+        }
+        std::cout << std::endl;
     }
 
     Mapping inputs_, pool_;

@@ -1,9 +1,8 @@
 // The program that runs one contestant: it loads the library, seals itself, and serves batches of calls.
 //
-// It owns no clock, no verdict and no descriptor. Everything it says (the door) is checked by the timer.
+// It owns no clock, no verdict and no descriptor, and its tracer is the timer, which checks all that it says.
 // usage: worker SOCKET DOOR PLAN INPUTS INPUTS_BYTES OUTPUTS OUTPUTS_BYTES LIBRARY CPU
 #include <sched.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/resource.h>
@@ -11,12 +10,12 @@
 #include <unistd.h>
 
 #include <array>
-#include <cfenv>
 #include <cstdint>
 #include <cstdlib>
 
 #include "door.hpp"
 #include "library.hpp"
+#include "lines.hpp"
 #include "mapping.hpp"
 #include "seal.hpp"
 
@@ -32,45 +31,6 @@ struct Regions {
     Mapping door, plan, inputs, outputs;
 };
 
-// Read by the fault handler only, which has no other way to reach it.
-const Regions* g_regions = nullptr;
-
-void locate(std::uintptr_t address, Door& door) {
-    const std::array<const Mapping*, 2> regions{&g_regions->inputs, &g_regions->outputs};
-    door.fault_region = 2;
-    for (std::size_t i = 0; i < regions.size(); ++i) {
-        const auto base = reinterpret_cast<std::uintptr_t>(regions[i]->data());
-        if (address >= base && address < base + regions[i]->bytes()) {
-            door.fault_region = i;
-            door.fault_offset = address - base;
-        }
-    }
-}
-
-// A hint for the entrant, never evidence: the kernel could write the same words itself.
-void on_fault(int signal, siginfo_t* info, void*) {
-    auto& door = *reinterpret_cast<Door*>(g_regions->door.data());
-    door.fault_code = static_cast<std::uint64_t>(info->si_code);
-    door.fault_address = reinterpret_cast<std::uintptr_t>(info->si_addr);
-    locate(reinterpret_cast<std::uintptr_t>(info->si_addr), door);
-    door.fault_signal = static_cast<std::uint64_t>(signal);
-    _exit(128 + signal);
-}
-
-void watch_faults() {
-    static std::array<std::byte, 64 * 1024> spare;
-    stack_t stack{};
-    stack.ss_sp = spare.data();
-    stack.ss_size = spare.size();
-    sigaltstack(&stack, nullptr);
-    struct sigaction action {};
-    action.sa_sigaction = on_fault;
-    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
-    for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}) {
-        sigaction(signal, &action, nullptr);
-    }
-}
-
 // Each process gets another layout: within one, code and data placement move a figure by up to 1 %.
 void leave_random_gap() {
     std::uint16_t pages = 0;
@@ -82,7 +42,7 @@ void leave_random_gap() {
 Regions map_regions(char** argv) {
     Regions regions;
     leave_random_gap();
-    regions.door = Mapping(std::atoi(argv[2]), 4096, true);
+    regions.door = Mapping(std::atoi(argv[2]), kDoorBytes, true);
     leave_random_gap();
     regions.plan = Mapping(std::atoi(argv[3]), sizeof(Plan), false);
     leave_random_gap();
@@ -127,6 +87,17 @@ void touch(const Plan& plan, const Call& call, std::uint64_t slot) {
     }
 }
 
+// Write the arguments' lines back and drop them from every cache: the call then finds its data in memory only.
+void chill(const Plan& plan, const Call& call, std::uint64_t slot) {
+    for (std::size_t i = 0; i < plan.tensors; ++i) {
+        auto* bytes = static_cast<std::byte*>(call.tensors[i]);
+        for (std::uint64_t at = 0; at < plan.slots[slot].tensors[i].bytes; at += kLine) {
+            flush_line(bytes + at);
+        }
+    }
+    await_flushes();
+}
+
 inline void drain_stores() {
 #if defined(__x86_64__)
     __builtin_ia32_sfence();  // non-temporal stores of an honest kernel must be visible at `done`
@@ -135,54 +106,53 @@ inline void drain_stores() {
 #endif
 }
 
-std::uint64_t await_change(const std::atomic<std::uint64_t>& flag, std::uint64_t last) {
-    std::uint64_t now = flag.load(std::memory_order_acquire);
-    while (now == last) {
-        now = flag.load(std::memory_order_acquire);
+std::uint64_t await_token(const std::atomic<std::uint64_t>& flag) {
+    std::uint64_t token = 0;
+    while (token == 0) {
+        token = flag.load(std::memory_order_acquire);
     }
-    return now;
+    return token;
 }
 
+// Serves one batch. Before every one the timer puts this process back to where it says `sealed`:
+// registers and memory, so that nothing the entrant has left can reach the code before `go`.
 class Server {
 public:
     Server(const Regions& regions, const Library& library)
         : regions_(regions),
           library_(library),
           door_(*reinterpret_cast<Door*>(regions.door.data())),
-          plan_(*reinterpret_cast<const Plan*>(regions.plan.data())) {
-        std::fegetenv(&environment_);
-    }
+          plan_(*reinterpret_cast<const Plan*>(regions.plan.data())) {}
 
     [[noreturn]] void serve() {
-        std::uint64_t prepared = 0;
-        std::uint64_t gone = 0;
+        door_.inputs_address = reinterpret_cast<std::uintptr_t>(regions_.inputs.data());
+        door_.outputs_address = reinterpret_cast<std::uintptr_t>(regions_.outputs.data());
+        door_.sealed.store(1, std::memory_order_release);
+        const std::uint64_t prepared = await_token(door_.prepare);
+        wipe_free_stack(library_.stack_end);
+        restore(library_);
+        take_arguments();
+        door_.ready.store(prepared, std::memory_order_release);
+        const std::uint64_t gone = await_token(door_.go);
+        for (std::uint64_t i = 0; i < plan_.count; ++i) {
+            library_.entry(calls_[i].tensors.data(), calls_[i].scalars.data());
+        }
+        drain_stores();
+        door_.done.store(gone, std::memory_order_release);
         for (;;) {
-            prepared = await_change(door_.prepare, prepared);
-            prepare();
-            door_.ready.store(prepared, std::memory_order_release);
-            gone = await_change(door_.go, gone);
-            for (std::uint64_t i = 0; i < plan_.count; ++i) {
-                library_.entry(calls_[plan_.warm + i].tensors.data(), calls_[plan_.warm + i].scalars.data());
-            }
-            drain_stores();
-            door_.done.store(gone, std::memory_order_release);
         }
     }
 
 private:
-    void prepare() {
-        restore(library_);
-        wipe_stack();
-        std::fesetenv(&environment_);
-        const std::uint64_t total = plan_.warm + plan_.count;
-        for (std::uint64_t i = 0; i < total; ++i) {
+    void take_arguments() {
+        for (std::uint64_t i = 0; i < plan_.count; ++i) {
             resolve(regions_, plan_, plan_.order[i], calls_[i]);
         }
-        for (std::uint64_t i = 0; i < plan_.warm; ++i) {
-            library_.entry(calls_[i].tensors.data(), calls_[i].scalars.data());
-        }
-        for (std::uint64_t i = plan_.warm; i < total; ++i) {
+        for (std::uint64_t i = 0; i < plan_.count; ++i) {
             touch(plan_, calls_[i], plan_.order[i]);
+            if (plan_.is_cold != 0) {
+                chill(plan_, calls_[i], plan_.order[i]);
+            }
         }
     }
 
@@ -190,7 +160,6 @@ private:
     const Library& library_;
     Door& door_;
     const Plan& plan_;
-    std::fenv_t environment_{};
     std::array<Call, kMaxSlots> calls_{};
 };
 
@@ -215,8 +184,6 @@ int main(int argc, char** argv) {
     if (!all_mapped(regions)) {
         return kMap;
     }
-    g_regions = &regions;
-    watch_faults();
     if (!say_hello(std::atoi(argv[1]))) {
         return kHello;
     }

@@ -29,10 +29,6 @@ _SCALAR_FORMATS = {
     "u8": "B", "u16": "H", "u32": "I", "u64": "Q",
 }  # fmt: skip
 
-# Door words, as in door.hpp: flags 128 bytes apart, then the fault.
-_FAULT_AT = 4 * 128
-_FAULT = struct.Struct("<5Q")
-
 
 @dataclass(frozen=True)
 class Place:
@@ -54,7 +50,7 @@ class Arena:
 
 @dataclass(frozen=True)
 class Fault:
-    """What a dying worker said of itself: a hint, never evidence."""
+    """The signal a worker died of, as the system told its tracer; region 0: inputs, 1: outputs, 2: neither."""
 
     signal: int
     code: int
@@ -90,7 +86,7 @@ def write_plan(plan: SharedMemory, problem: Problem, arena: Arena, dims: Mapping
     """Write all slots; their order is written before each batch, by `write_order` or by the timer."""
     values = problem.scalar_values(dims)
     scalars = b"".join(scalar_bytes(scalar.dtype, values[scalar.name]) for scalar in problem.scalars)
-    _HEAD.pack_into(plan.map, 0, len(problem.tensors), len(problem.scalars), 0, 0)
+    _HEAD.pack_into(plan.map, 0, len(problem.tensors), len(problem.scalars), problem.mode == "cold", 0)
     for slot, places in enumerate(arena.slots):
         at = _SLOTS_AT + slot * _SLOT_BYTES
         for place in places:
@@ -101,8 +97,8 @@ def write_plan(plan: SharedMemory, problem: Problem, arena: Arena, dims: Mapping
 
 
 def write_order(plan: SharedMemory, slots: Sequence[int]) -> None:
-    """Ask for these slots, none of them as a warm-up."""
-    struct.pack_into("<2Q", plan.map, 16, 0, len(slots))
+    """Ask for these slots, in this order."""
+    struct.pack_into("<Q", plan.map, _HEAD.size - 8, len(slots))
     struct.pack_into(f"<{len(slots)}Q", plan.map, _ORDER_AT, *slots)
 
 
@@ -111,12 +107,6 @@ def scalar_bytes(dtype: str, value: int | float) -> bytes:
     if dtype == "bf16":
         return struct.pack("<f", value)[2:].ljust(8, b"\0")
     return struct.pack(f"<{_SCALAR_FORMATS[dtype]}", value).ljust(8, b"\0")
-
-
-def read_fault(door: SharedMemory) -> Fault | None:
-    """Return the fault that the worker wrote before it died, if any."""
-    fault = Fault(*_FAULT.unpack_from(door.map, _FAULT_AT))
-    return fault if fault.signal else None
 
 
 def place_at(arena: Arena, fault: Fault) -> tuple[int, int] | None:

@@ -2,21 +2,27 @@
 
 import json
 import platform
-import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from native_bench.cache import ContentCache, digest_of
-from native_bench.cpu.compile_log import compile_errors, readable_log
-from native_bench.cpu.flags import COMPILE_FLAGS, EXPORTS_MAP, EXPORTS_PATH, LINK_FLAGS, WRAPPER_PATH
+from native_bench.cpu.compile import LIBRARY_BYTES, SECONDS, Folders, command, run_compiler
+from native_bench.cpu.compile_log import (
+    GENERATED_ROOT,
+    SOURCE_ROOT,
+    Said,
+    compile_errors,
+    foreign_files,
+    readable_log,
+)
+from native_bench.cpu.flags import EXPORTS_MAP, EXPORTS_NAME, WRAPPER_NAME
 from native_bench.cpu.inspect import StaticReport, inspect_library
 from native_bench.cpu.wrapper import wrapper_source
 from native_bench.host import compiler_version, cpu_model
 from native_bench.outcome import RunEnded, infra
-from native_bench.sandbox.interface import Bind, Exit, Limits, Sandbox
+from native_bench.sandbox.interface import Exit, Sandbox
 from submissions.evaluation.verdicts import Verdict
 from submissions.kernel_package.description import Description
 from submissions.kernel_package.files import PACKAGE_FOLDER, Files
@@ -24,19 +30,6 @@ from submissions.kernel_package.problem import Problem
 
 LIBRARY_NAME = "kernel.so"
 _META_NAME = "build.json"
-_SECONDS = 30.0
-_LIBRARY_BYTES = 64 << 20
-_LIMITS = Limits(
-    wall_seconds=_SECONDS,
-    cpu_seconds=_SECONDS,
-    memory_bytes=2 << 30,
-    processes=16,
-    file_bytes=_LIBRARY_BYTES,
-    output_bytes=_LIBRARY_BYTES + (1 << 20),
-    tmp_bytes=192 << 20,
-)
-# The compiler writes on stderr only, so that stdout carries the library and nothing else.
-_SCRIPT = 'g++ "$@" -o /tmp/kernel.so >&2 && exec cat /tmp/kernel.so'
 
 
 @dataclass(frozen=True)
@@ -60,58 +53,44 @@ class Library:
 
 def build(kernel: Kernel, sandbox: Sandbox, cache: ContentCache) -> Library:
     """Return the built library; raises RunEnded build_failed, timed_out, out_of_memory or infra_error."""
-    sources = build_sources(kernel)
-    key = _key(kernel, sources)
+    folders = _folders(kernel)
+    key = _key(kernel, folders)
     folder = cache.get(key)
     if folder is not None:
         return _library(folder, was_cached=True)
-    with _on_disk(sources) as source_folder:
-        argv = ["/bin/sh", "-c", _SCRIPT, "g++", *_arguments(kernel.description)]
-        ended = sandbox.run(argv, _LIMITS, (Bind(source_folder, "/src"),), env=_environment())
-    log = readable_log(ended.stderr)
-    _check(ended, log)
-    report = inspect_library(ended.stdout, sandbox)
+    compiled = run_compiler(kernel.description, folders, sandbox)
+    _refuse_foreign(compiled.said)
+    log = readable_log(compiled.said, kernel.files)
+    _check(compiled.ended, log)
+    report = inspect_library(compiled.ended.stdout, sandbox)
     meta = {"log": log, "report": report.as_json()}
-    folder = cache.put(key, {LIBRARY_NAME: ended.stdout, _META_NAME: json.dumps(meta).encode()})
+    folder = cache.put(key, {LIBRARY_NAME: compiled.ended.stdout, _META_NAME: json.dumps(meta).encode()})
     return _library(folder, was_cached=False)
 
 
-def build_sources(kernel: Kernel) -> dict[str, bytes]:
-    """Return what the compiler sees: the package's files without its own folder, and our wrapper."""
+def _folders(kernel: Kernel) -> Folders:
+    """Return what the compiler sees: the package's files without its own folder, and apart from them ours."""
     own = {path: data for path, data in kernel.files.items() if not path.startswith(f"{PACKAGE_FOLDER}/")}
     wrapper = wrapper_source(kernel.problem, kernel.description.entry_symbol)
-    return {**own, WRAPPER_PATH: wrapper, EXPORTS_PATH: EXPORTS_MAP}
+    return {SOURCE_ROOT: own, GENERATED_ROOT: {WRAPPER_NAME: wrapper, EXPORTS_NAME: EXPORTS_MAP}}
 
 
-def _arguments(description: Description) -> list[str]:
-    arguments = list(COMPILE_FLAGS)
-    arguments += [f"-I/src/{folder}" for folder in description.include_dirs]
-    arguments += [f"-D{name}={value}" for name, value in sorted(description.defines.items())]
-    arguments += [f"/src/{path}" for path in (*description.sources, WRAPPER_PATH)]
-    return arguments + list(LINK_FLAGS)
-
-
-def _environment() -> dict[str, str]:
-    return {"PATH": "/usr/bin:/bin", "LANG": "C", "TMPDIR": "/tmp", "SOURCE_DATE_EPOCH": "0"}  # noqa: S108
-
-
-def _key(kernel: Kernel, sources: Mapping[str, bytes]) -> str:
+def _key(kernel: Kernel, folders: Folders) -> str:
     # -march=native makes the processor a part of the toolchain.
-    toolchain = "\n".join((compiler_version(), platform.machine(), cpu_model(), *_arguments(kernel.description)))
-    flat = [part for path in sorted(sources) for part in (path.encode(), sources[path])]
-    return digest_of(b"library 1", toolchain.encode(), *flat)
+    machine = (compiler_version(), platform.machine(), cpu_model())
+    toolchain = "\n".join((*machine, *command(kernel.description)))
+    files = {root + path: content for root, folder in folders.items() for path, content in folder.items()}
+    flat = [part for path in sorted(files) for part in (path.encode(), files[path])]
+    # The number goes up when the inspection changes: its report lies beside the library.
+    return digest_of(b"library 2", toolchain.encode(), *flat)
 
 
-@contextmanager
-def _on_disk(sources: Mapping[str, bytes]) -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="zoo-src-") as name:
-        folder = Path(name)
-        folder.chmod(0o755)
-        for path, content in sources.items():
-            target = folder / path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(content)
-        yield folder
+def _refuse_foreign(said: Sequence[Said]) -> None:
+    """Raise where a source has read what is not its own: by its values, too, it could tell what is in there."""
+    foreign = ", ".join(foreign_files(said)[:3])[:200]
+    if foreign:
+        message = f"the source reads {foreign}: include only the package's files and the system's headers"
+        raise RunEnded(Verdict.BUILD_FAILED, "build:foreign-file", message, compile_log=message, compile_errors=[])
 
 
 def _check(ended: Exit, log: str) -> None:
@@ -119,8 +98,8 @@ def _check(ended: Exit, log: str) -> None:
     details = _details(log)
     if ended.status == "timed_out" or ended.signal in ("SIGXCPU", "SIGKILL"):
         raise RunEnded(
-            Verdict.TIMED_OUT, "build:timed-out", f"the compiler took more than {_SECONDS:.0f} s",
-            limit=f"{_SECONDS:.0f} s", **details,
+            Verdict.TIMED_OUT, "build:timed-out", f"the compiler took more than {SECONDS:.0f} s",
+            limit=f"{SECONDS:.0f} s", **details,
         )  # fmt: skip
     if ended.status == "out_of_memory":
         raise RunEnded(
@@ -129,7 +108,7 @@ def _check(ended: Exit, log: str) -> None:
         )  # fmt: skip
     if ended.status == "setup_failed":
         raise infra("build:sandbox", f"the compiler could not be started: {log[-500:]}")
-    if ended.status == "output_flood" or len(ended.stdout) > _LIBRARY_BYTES:
+    if ended.status == "output_flood" or len(ended.stdout) > LIBRARY_BYTES:
         raise RunEnded(Verdict.BUILD_FAILED, "build:too-large", "the library is larger than 64 MiB", **details)
     if not ended.is_ok or not ended.stdout:
         raise RunEnded(Verdict.BUILD_FAILED, "build:compile-error", _first_error(log), **details)
@@ -144,8 +123,8 @@ def _first_error(log: str) -> str:
     if not errors:
         return "the compiler gave up: see the log"
     first = errors[0]
-    place = f"{first.file}:{first.line}:{first.column}: " if first.file else ""
-    return f"{place}{first.message}"
+    place = [first.file, *(str(number) for number in (first.line, first.column) if number)] if first.file else []
+    return ": ".join(filter(None, (":".join(place), first.message)))
 
 
 def _library(folder: Path, was_cached: bool) -> Library:

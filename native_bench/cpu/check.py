@@ -15,11 +15,17 @@ from native_bench.cpu.bounds import FirstWrong
 from native_bench.cpu.draws import Draw, DrawnSet, Draws, Span
 from native_bench.cpu.timer import Timer, TimerSilent
 from native_bench.cpu.worker import Worker, WorkerTerms, death_of, seat, start_worker
+from native_bench.hidden import fresh_dims
 from native_bench.memory import SharedMemory
 from native_bench.outcome import RunEnded
 from submissions.evaluation.verdicts import Verdict
 from submissions.kernel_package.problem import Problem
 
+HIDDEN_CASE = "check:hidden-case"
+_HIDDEN_MESSAGE = (
+    "the kernel fails a hidden case: try 1, primes, and sizes just below and above a power of two "
+    "or a multiple of its vectors and tiles"
+)
 _PLACES = 2
 
 
@@ -37,16 +43,22 @@ def check_items(
     known: tuple[tuple[str, ...], frozenset[str]],
     secret: bytes,
 ) -> list[Item]:
-    """Return what is checked: each public case, the smallest with every distribution, each hidden shape."""
+    """Return what is checked: each public case, the smallest with every distribution, then hidden shapes.
+
+    To those of the version come half as many, drawn for this run.
+    """
     distributions, exact = known
     wanted: list[tuple[str | None, Mapping[str, int], str]] = [
         (case.id, case.dims, case.distribution) for case in problem.cases
     ]
     smallest = min(problem.cases, key=lambda case: problem.tensor_bytes_of(case.dims))
     wanted += [(smallest.id, smallest.dims, name) for name in distributions if name != smallest.distribution]
-    wanted += [(None, dims, distributions[at % len(distributions)]) for at, dims in enumerate(hidden_dims)]
+    hidden = [*hidden_dims, *fresh_dims(problem, secret, (len(hidden_dims) + 1) // 2)]
+    # In another order each time: how long a check took would tell how far it came.
+    random.Random(seed_of(secret, "order of hidden cases")).shuffle(hidden)
+    wanted += [(None, dims, distributions[at % len(distributions)]) for at, dims in enumerate(hidden)]
     return [
-        Item(case_id, Draw(dims, name, seed_of(secret, f"check {at}"), name in exact))
+        Item(case_id, Draw(dims, name, seed_of(secret, f"check {at}"), name in exact, case_id is None))
         for at, (case_id, dims, name) in enumerate(wanted)
     ]
 
@@ -63,6 +75,7 @@ def check(bench: Bench, library: Path, items: Sequence[Item], draws: Draws) -> d
         worker = start_worker("candidate", terms, bench.sandbox)
         try:
             with Timer(bench.programs.timer, bench.timer_core, (inputs, *worker.memories)) as timer:
+                timer.ask_ok(f"inputs {inputs.fd} {inputs.size}")
                 seat(timer, worker, "check")
                 return _check_all(_Table(bench, timer, worker, inputs, draws), items)
         finally:
@@ -72,11 +85,24 @@ def check(bench: Bench, library: Path, items: Sequence[Item], draws: Draws) -> d
 def _check_all(table: "_Table", items: Sequence[Item]) -> dict[str, float]:
     errors: dict[str, float] = {}
     for at, item in enumerate(items):
-        worst = table.check(item, table.draws.sets[at])
+        try:
+            worst = table.check(item, table.draws.sets[at])
+        except RunEnded as end:
+            raise _as_told(item, end) from None
         if item.case_id is not None:
             errors[item.case_id] = max(worst, errors.get(item.case_id, 0.0))
-        table.bench.reporter.progress((at + 1) / len(items))
+            table.bench.reporter.progress((at + 1) / len(items))
+    table.bench.reporter.progress(1.0)
     return errors
+
+
+def _as_told(item: Item, end: RunEnded) -> RunEnded:
+    """Return the end as the entrant may hear it: whatever differs between hidden failures tells of their sizes."""
+    if item.case_id is not None or end.verdict.is_infra:
+        return end
+    is_cheat = end.verdict is Verdict.CHEAT_SUSPECTED
+    verdict = Verdict.CHEAT_SUSPECTED if is_cheat else Verdict.WRONG_RESULT
+    return RunEnded(verdict, HIDDEN_CASE, _HIDDEN_MESSAGE, hidden="failed")
 
 
 @dataclass(frozen=True)
@@ -132,9 +158,9 @@ class _Table:
     def _call(self, item: Item, arena: Arena) -> None:
         seconds = self.bench.problem.timeout_s
         try:
-            reply = self.timer.ask(f"call 0 {self.bench.timeout_ns}", 3 * seconds + 10)[0]
+            reply, *obituary = self.timer.ask(f"call 0 {self.bench.timeout_ns}", 3 * seconds + 10)
         except TimerSilent:
-            reply = "late"
+            reply, obituary = "late", []
         if reply == "late":
             raise _refused(
                 item, Verdict.TIMED_OUT, "timed-out", f"one call took more than {seconds:g} s", f"{seconds:g} s"
@@ -144,8 +170,7 @@ class _Table:
                 item, Verdict.CHEAT_SUSPECTED, "done-before-go", "the kernel wrote to the harness's flags"
             )
         if reply == "died":
-            end = death_of(self.worker, "check", self.bench.problem, arena)
-            raise end if item.case_id is not None else _hidden_death(end)
+            raise death_of(self.worker, obituary, "check", self.bench.problem, arena)
 
     def _check_red_zones(self, item: Item, span: Span, place: Place, red: int) -> None:
         memory = self.worker.outputs.bytes
@@ -185,8 +210,6 @@ def _poison(target: NDArray[np.uint8], coin: random.Random) -> None:
 
 
 def _wrong_element(problem: Problem, item: Item, span: Span, wrong: FirstWrong) -> RunEnded:
-    if item.case_id is None:
-        return _refused(item, Verdict.WRONG_RESULT, "wrong-result", "")
     shape = problem.shapes(item.draw.dims)[span.tensor.name]
     index = [int(part) for part in np.unravel_index(wrong.index, shape)]
     first: dict[str, Any] = {
@@ -210,15 +233,5 @@ def _finite(value: float) -> float | str:
 
 
 def _refused(item: Item, verdict: Verdict, code: str, message: str, limit: str | None = None) -> RunEnded:
-    """Return the end of the run; of a hidden case only that one failed is told."""
     details = {} if limit is None else {"limit": limit}
-    if item.case_id is None:
-        return RunEnded(verdict, "check:hidden-case", "a hidden case fails", hidden="failed", **details)
     return RunEnded(verdict, f"check:{code}", f"case {item.case_id}: {message}", case=item.case_id, **details)
-
-
-def _hidden_death(end: RunEnded) -> RunEnded:
-    if end.verdict.is_infra:
-        return end
-    signal = {key: value for key, value in end.details.items() if key == "signal"}
-    return RunEnded(end.verdict, "check:hidden-case", "a hidden case fails", hidden="failed", **signal)

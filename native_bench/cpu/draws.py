@@ -2,6 +2,7 @@
 
 import ast
 import json
+import logging
 import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,11 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from native_bench.cpu.bounds import Judge
-from native_bench.memory import SharedMemory
-from native_bench.outcome import infra
+from native_bench.memory import SharedMemory, sealed_content
+from native_bench.outcome import RunEnded, infra
 from native_bench.sandbox.interface import Bind, Cell, Limits, Sandbox
 from submissions.kernel_package.dtypes import DTYPE_BYTES
 from submissions.kernel_package.problem import Problem, Tensor
+
+logger = logging.getLogger(__name__)
 
 _ALIGN = 64
 _CHILD = Path(__file__).with_name("reference_child.py")
@@ -26,13 +29,26 @@ _SECONDS = 120.0
 
 
 @dataclass(frozen=True)
+class Try:
+    """One more computation on a draw: one of the reference.py's VARIANTS or MUTANTS, or of LOWER_PRECISION."""
+
+    group: str
+    name: str = ""
+
+
+LOWER_PRECISION = Try("lower_precision")
+
+
+@dataclass(frozen=True)
 class Draw:
-    """One set of inputs to be made: dims, how they are distributed, and the seed (secret)."""
+    """One set of inputs to be made: dims (secret if hidden), how they are distributed, and the seed (secret)."""
 
     dims: Mapping[str, int]
     distribution: str
     seed: int
     is_exact: bool
+    is_hidden: bool = False
+    tries: tuple[Try, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -55,6 +71,7 @@ class DrawnSet:
     outputs: tuple[Span, ...]
     begin: int
     end: int
+    tried: Mapping[Try, tuple[int, ...]]
 
 
 def distributions_of(reference_py: bytes) -> tuple[tuple[str, ...], frozenset[str]]:
@@ -69,21 +86,17 @@ def distributions_of(reference_py: bytes) -> tuple[tuple[str, ...], frozenset[st
 class Draws:
     """The sets of one run: the child fills them while the compiler works; `ready` waits for it."""
 
-    def __init__(self, problem: Problem, reference_py: bytes, draws: Sequence[Draw], folder: Path) -> None:
+    def __init__(self, problem: Problem, reference_py: bytes, draws: Sequence[Draw]) -> None:
         self._problem = problem
+        self._reference_py = reference_py
         self.sets = tuple(_lay_out(problem, draws))
         self.memory = SharedMemory("draws", self.sets[-1].end if self.sets else 0)
-        self._folder = folder
-        self._pack(reference_py)
         self._cell: Cell | None = None
 
     def start(self, sandbox: Sandbox) -> None:
         """Start the child; it must be waited for from the same thread."""
         python, binds = _python_binds()
-        argv = [
-            "/bin/sh", "-c", 'exec "$0" "$@" < /zoo/work/request.json',
-            python, "-I", "-S", "-B", "/zoo/work/child.py", str(self.memory.fd), _SITE_FOLDER,
-        ]  # fmt: skip
+        program = [python, "-I", "-S", "-B", "-c", _CHILD.read_text()]
         limits = Limits(
             wall_seconds=_SECONDS,
             cpu_seconds=_SECONDS,
@@ -91,16 +104,18 @@ class Draws:
             processes=64,
             file_bytes=max(self.memory.size, 1 << 20),
         )
-        binds = [*binds, Bind(self._folder, "/zoo/work")]
         # One thread: the compiler runs beside it.
         env = {"OPENBLAS_NUM_THREADS": "1", "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
-        self._cell = sandbox.start(argv, limits, binds, (self.memory.fd,), env)
+        # In memory only: a file with seeds and hidden sizes could be read by others, and stay behind.
+        with sealed_content("request", self._request()) as request:
+            argv = [*program, str(self.memory.fd), str(request), _SITE_FOLDER]
+            self._cell = sandbox.start(argv, limits, binds, (self.memory.fd, request), env)
 
     def ready(self) -> None:
         """Wait for the child; raises RunEnded infra_error when the reference fails: never the entrant's fault."""
         if self._cell is None:
             return
-        ended = self._cell.wait(_SECONDS)
+        ended = self._cell.wait()
         self._cell = None
         lines = ended.stdout.decode("utf-8", "replace").splitlines()
         try:
@@ -109,7 +124,15 @@ class Draws:
             words = ended.stderr.decode("utf-8", "replace")[-500:]
             raise infra("check:reference", f"reference.py gave no answer ({ended.status}): {words}") from None
         if "error" in answer:
-            raise infra("check:reference", f"reference.py failed: {answer['error']}", trace=answer["trace"])
+            raise self._failure(answer)
+
+    def _failure(self, answer: Mapping[str, Any]) -> RunEnded:
+        at = answer["draw"]
+        if at is None or not self.sets[at].draw.is_hidden:
+            return infra("check:reference", f"reference.py failed: {answer['error']}", trace=answer["trace"])
+        # Its words may name the size; they are for the operator alone.
+        logger.error("reference.py failed on a hidden case: %s", answer["trace"])
+        return infra("check:reference", f"reference.py failed on a hidden case: {answer['kind']}")
 
     def input_bytes(self, span: Span) -> NDArray[np.uint8]:
         size = span.elements * DTYPE_BYTES[span.tensor.dtype]
@@ -121,6 +144,12 @@ class Draws:
         reference = np.frombuffer(self.memory.map, wide, span.elements, span.offset)
         terms = np.frombuffer(self.memory.map, "f8", span.elements, span.terms_offset)
         return Judge(self._problem, span.tensor.dtype, drawn.draw.dims, drawn.draw.is_exact, reference, terms)
+
+    def tried(self, drawn: DrawnSet, which: Try) -> list[NDArray[np.uint8]]:
+        """Return each output of a try of the set as bytes, in the order of `drawn.outputs`."""
+        sizes = [span.elements * DTYPE_BYTES[span.tensor.dtype] for span in drawn.outputs]
+        places = zip(sizes, drawn.tried[which], strict=True)
+        return [np.frombuffer(self.memory.map, np.uint8, size, offset) for size, offset in places]
 
     def write_bounds(self, sets: Iterable[DrawnSet]) -> None:
         """Replace the truth of these sets by what the timer compares with: the lowest, then the highest value."""
@@ -136,18 +165,9 @@ class Draws:
             self._cell = None
         self.memory.close()
 
-    def _pack(self, reference_py: bytes) -> None:
-        request = {
-            "reference": "/zoo/work/reference.py",
-            "draws": [self._as_request(drawn) for drawn in self.sets],
-        }
-        for name, content in (
-            ("reference.py", reference_py),
-            ("child.py", _CHILD.read_bytes()),
-            ("request.json", json.dumps(request).encode()),
-        ):
-            (self._folder / name).write_bytes(content)
-            (self._folder / name).chmod(0o644)
+    def _request(self) -> bytes:
+        draws = [self._as_request(drawn) for drawn in self.sets]
+        return json.dumps(draws).encode() + b"\n" + self._reference_py
 
     def _as_request(self, drawn: DrawnSet) -> dict[str, Any]:
         shapes = self._problem.shapes(drawn.draw.dims)
@@ -161,7 +181,13 @@ class Draws:
                 [s.tensor.name, s.tensor.dtype, shapes[s.tensor.name], s.offset, s.terms_offset]
                 for s in drawn.outputs
             ],
+            "tries": [[tried.group, tried.name, offsets] for tried, offsets in drawn.tried.items()],
         }
+
+
+def draws_bytes(problem: Problem, draws: Sequence[Draw]) -> int:
+    """Return the memory that these draws take, in bytes."""
+    return max((drawn.end for drawn in _lay_out(problem, draws)), default=0)
 
 
 def _lay_out(problem: Problem, draws: Sequence[Draw]) -> list[DrawnSet]:
@@ -181,8 +207,19 @@ def _lay_out(problem: Problem, draws: Sequence[Draw]) -> list[DrawnSet]:
                 terms_at = _aligned(cursor + 8 * elements)
                 outputs.append(Span(tensor, index, elements, cursor, terms_at))
                 cursor = _aligned(terms_at + 8 * elements)
-        sets.append(DrawnSet(draw, tuple(inputs), tuple(outputs), begin, cursor))
+        tried: dict[Try, tuple[int, ...]] = {}
+        for which in draw.tries:
+            tried[which], cursor = _lay_out_try(outputs, cursor)
+        sets.append(DrawnSet(draw, tuple(inputs), tuple(outputs), begin, cursor, tried))
     return sets
+
+
+def _lay_out_try(outputs: Sequence[Span], cursor: int) -> tuple[tuple[int, ...], int]:
+    offsets: list[int] = []
+    for span in outputs:
+        offsets.append(cursor)
+        cursor = _aligned(cursor + span.elements * DTYPE_BYTES[span.tensor.dtype])
+    return tuple(offsets), cursor
 
 
 def _aligned(offset: int) -> int:

@@ -18,13 +18,24 @@ LINK_FLAGS = (
     "-shared",
     "-nostartfiles",
     "-Wl,-z,now,-z,relro,-z,noexecstack,-z,defs,-z,separate-code",
-    "-Wl,--version-script=/src/.zoo/exports.map",
+    "-Wl,--version-script=/generated/exports.map",
     "-Wl,--build-id=none",
 )
 
 EXPORTS_MAP = b"{ global: zoo_entry; local: *; };\n"
-WRAPPER_PATH = ".zoo/zoo_entry.cpp"
-EXPORTS_PATH = ".zoo/exports.map"
+WRAPPER_NAME = "zoo_entry.cpp"
+EXPORTS_NAME = "exports.map"
 
 # Trusted programs (worker, timer): plain, warnings are errors.
-TRUSTED_FLAGS = ("-std=c++20", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror")
+# Bound at start: a worker put back to its checkpoint would bind its symbols anew in every batch.
+TRUSTED_FLAGS = (
+    "-std=c++20",
+    "-O2",
+    "-Wall",
+    "-Wextra",
+    "-Wpedantic",
+    "-Wconversion",
+    "-Wshadow",
+    "-Werror",
+    "-Wl,-z,now,-z,relro",
+)

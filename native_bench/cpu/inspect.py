@@ -24,6 +24,7 @@ from native_bench.sandbox.interface import Sandbox
 from submissions.evaluation.verdicts import Verdict
 
 WRITABLE_LIMIT_BYTES = 64 * 1024
+CODE_LIMIT_BYTES = 4 << 20
 _NEEDED = (
     "libstdc++.so.6",
     "libm.so.6",
@@ -64,18 +65,23 @@ class StaticReport:
 
 
 def inspect_library(data: bytes, sandbox: Sandbox) -> StaticReport:
-    """Return the report on a library, its disassembly included."""
+    """Return the report on a library, its disassembly included; raises RunEnded where that is not complete."""
     sha256 = hashlib.sha256(data).hexdigest()
     try:
         elf = read_elf(data)
     except BadElf as error:
         return StaticReport(sha256, len(data), 0, (), (Finding("inspect:bad-library", str(error)),))
     findings = elf_findings(elf)
-    findings += [
+    if _code_bytes(elf) <= CODE_LIMIT_BYTES:
+        findings += _instruction_findings(data, sandbox)
+    return StaticReport(sha256, len(data), elf.writable_bytes, tuple(elf.undefined), tuple(findings))
+
+
+def _instruction_findings(data: bytes, sandbox: Sandbox) -> list[Finding]:
+    return [
         Finding("inspect:forbidden-instruction", f"the code holds `{name}`: a kernel computes, and nothing else")
         for name in scan_library(data, sandbox)
     ]
-    return StaticReport(sha256, len(data), elf.writable_bytes, tuple(elf.undefined), tuple(findings))
 
 
 def require_clean(report: StaticReport) -> None:
@@ -88,7 +94,13 @@ def require_clean(report: StaticReport) -> None:
 
 def elf_findings(elf: Elf) -> list[Finding]:
     """Return what in the library's headers speaks against it; pure."""
-    return [*_kind_findings(elf), *_symbol_findings(elf), *_loader_findings(elf), *_memory_findings(elf)]
+    return [
+        *_kind_findings(elf),
+        *_symbol_findings(elf),
+        *_loader_findings(elf),
+        *_code_findings(elf),
+        *_memory_findings(elf),
+    ]
 
 
 def _kind_findings(elf: Elf) -> list[Finding]:
@@ -141,6 +153,22 @@ def _loader_findings(elf: Elf) -> list[Finding]:
         if name not in _NEEDED
     ]
     return found
+
+
+def _code_bytes(elf: Elf) -> int:
+    return sum(
+        max(segment.file_bytes, segment.memory_bytes)
+        for segment in elf.segments
+        if segment.kind == PT_LOAD and segment.flags & PF_X
+    )
+
+
+def _code_findings(elf: Elf) -> list[Finding]:
+    size = _code_bytes(elf)
+    if size <= CODE_LIMIT_BYTES:
+        return []
+    message = f"{size} bytes of code, allowed are {CODE_LIMIT_BYTES}: unroll less, or share code between sizes"
+    return [Finding("inspect:code-size", message)]
 
 
 def _memory_findings(elf: Elf) -> list[Finding]:

@@ -1,15 +1,16 @@
 """Runs a problem's reference.py in a sandboxed process that holds no candidate.
 
-Started by path, alone: it imports nothing of ours. argv: DESCRIPTOR of the memory to fill, FOLDER of numpy.
-stdin: {"draws": [{"dims", "distribution", "seed", "scalars", "inputs": [[name, dtype, shape, offset]],
-"outputs": [[name, dtype, shape, reference offset, terms offset]]}]}.
-stdout: a JSON line, {"ok": true} or {"error": …}.
+Started from its text, alone: it imports nothing of ours. argv: DESCRIPTOR of the memory to fill, DESCRIPTOR of
+the request, FOLDER of numpy. The request is a JSON line, [{"dims", "distribution", "seed", "scalars",
+"inputs": [[name, dtype, shape, offset]], "outputs": [[name, dtype, shape, reference offset, terms offset]],
+"tries": [[group, name, [the offset of each output]]]}], and behind it the text of reference.py. A try is one more
+computation on the draw's inputs: one of VARIANTS or MUTANTS, or ["lower_precision", "", …].
+stdout: a JSON line, {"ok": true} or {"error", "kind", "draw", "trace"}, the number of the draw that failed.
 """
 
 import json
 import mmap
 import os
-import runpy
 import sys
 import traceback
 from typing import Any
@@ -39,10 +40,11 @@ def draw_one(np: Any, module: dict[str, Any], draw: dict[str, Any], memory: mmap
     """Fill one set: the inputs as stored, the reference and its sums of terms as float64."""
     coin = np.random.Generator(np.random.PCG64(draw["seed"]))
     inputs = module["inputs"](draw["dims"], draw["distribution"], coin)
-    meant = {}
+    given, meant = {}, {}
     for name, dtype, shape, offset in draw["inputs"]:
         stored, meant[name] = store(np, inputs[name], dtype)
         check_shape(name, stored, shape)
+        given[name] = meant[name].astype(np.float32) if dtype == "bf16" else stored
         np.frombuffer(memory, stored.dtype, stored.size, offset)[:] = stored.ravel()
     results = module["reference"](meant, draw["scalars"])
     for name, dtype, shape, reference_at, terms_at in draw["outputs"]:
@@ -51,26 +53,78 @@ def draw_one(np: Any, module: dict[str, Any], draw: dict[str, Any], memory: mmap
         wide = {"i64": "i8", "u64": "u8"}.get(dtype, "f8")
         if wide == "f8" and not np.isfinite(reference).all():
             raise ValueError(f"{name} of the reference is not finite ({draw['distribution']})")
+        if not (np.isfinite(terms).all() and (terms >= 0).all()):
+            raise ValueError(f"the terms of {name} are negative or not finite ({draw['distribution']})")
         np.frombuffer(memory, wide, reference.size, reference_at)[:] = reference.astype(wide).ravel()
         np.frombuffer(memory, "f8", reference.size, terms_at)[:] = np.broadcast_to(terms, reference.shape).ravel()
+    for group, name, offsets in draw["tries"]:
+        try:
+            results = try_one(np, module, draw, given, (group, name))
+            store_try(np, draw["outputs"], results, offsets, memory)
+        except Exception as error:
+            what = f"{group} {name} ({draw['distribution']})"
+            raise RuntimeError(f"{what}: {type(error).__name__}: {error}") from error
 
 
-def main() -> dict[str, Any]:
-    sys.path.insert(0, sys.argv[2])
-    import numpy as np
+def try_one(
+    np: Any, module: dict[str, Any], draw: dict[str, Any], given: dict[str, Any], which: tuple[str, str]
+) -> dict[str, Any]:
+    """Return what a variant or mutant, or the reference in the next lower precision, makes of the inputs."""
+    group, name = which
+    inputs = {tensor: values.copy() for tensor, values in given.items()}
+    if group != "lower_precision":
+        return module[group][name](inputs, draw["scalars"])  # type: ignore[no-any-return]
+    coarse = {tensor: coarser(np, inputs[tensor], dtype) for tensor, dtype, *_ in draw["inputs"]}
+    results = module["reference"](coarse, draw["scalars"])
+    return {tensor: coarser(np, results[tensor][0], dtype) for tensor, dtype, *_ in draw["outputs"]}
 
-    request = json.load(sys.stdin)
-    descriptor = int(sys.argv[1])
-    memory = mmap.mmap(descriptor, os.fstat(descriptor).st_size)
-    module = runpy.run_path(request["reference"])
-    for draw in request["draws"]:
-        draw_one(np, module, draw, memory)
+
+def coarser(np: Any, values: Any, dtype: str) -> Any:
+    """Round to the precision below: fp64 to fp32, fp32 to fp16, fp16 and bf16 to four significant bits."""
+    if not dtype.startswith(("fp", "bf")):
+        return values
+    if dtype in ("fp64", "fp32"):
+        return values.astype(np.float32 if dtype == "fp64" else np.float16).astype(np.float64)
+    significand, exponent = np.frexp(values.astype(np.float64))
+    return np.ldexp(np.rint(significand * 16) / 16, exponent)
+
+
+def store_try(np: Any, outputs: list[Any], results: dict[str, Any], offsets: list[int], memory: mmap.mmap) -> None:
+    for (name, dtype, shape, *_), offset in zip(outputs, offsets, strict=True):
+        stored, _ = store(np, results[name], dtype)
+        check_shape(name, stored, shape)
+        np.frombuffer(memory, stored.dtype, stored.size, offset)[:] = stored.ravel()
+
+
+def failure(error: Exception, draw: int | None) -> dict[str, Any]:
+    """Return the answer for an error, to be called where it is handled."""
+    kind = type(error).__name__
+    return {"error": f"{kind}: {error}", "kind": kind, "draw": draw, "trace": traceback.format_exc()[-2000:]}
+
+
+def draw_all(np: Any, source: bytes, draws: list[dict[str, Any]], memory: mmap.mmap) -> dict[str, Any]:
+    """Fill every set in its order; return the answer."""
+    module: dict[str, Any] = {"__name__": "reference"}
+    number = None
+    try:
+        exec(compile(source, "reference.py", "exec"), module)  # noqa: S102
+        for number in range(len(draws)):
+            draw_one(np, module, draws[number], memory)
+    except Exception as error:
+        return failure(error, number)
     return {"ok": True}
 
 
+def main() -> dict[str, Any]:
+    sys.path.insert(0, sys.argv[3])
+    import numpy as np
+
+    descriptor = int(sys.argv[1])
+    memory = mmap.mmap(descriptor, os.fstat(descriptor).st_size)
+    with os.fdopen(int(sys.argv[2]), "rb") as request:
+        draws, source = json.loads(request.readline()), request.read()
+    return draw_all(np, source, draws, memory)
+
+
 if __name__ == "__main__":
-    try:
-        ANSWER = main()
-    except Exception as error:
-        ANSWER = {"error": f"{type(error).__name__}: {error}", "trace": traceback.format_exc()[-2000:]}
-    print(json.dumps(ANSWER), flush=True)
+    print(json.dumps(main()), flush=True)

@@ -1,211 +1,83 @@
-"""Time the contestants together: several sets of fresh processes, in each of them every case, round by round."""
+"""Time the contestants together: a self-test, then sets of fresh processes until the figures are sure enough."""
 
 import math
-import random
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, field
-from pathlib import Path
-from statistics import median
+from collections.abc import Sequence
+from dataclasses import replace
 
-from native_bench.bench import Bench
-from native_bench.cpu.arena import arena_bytes, lay_out, write_plan
-from native_bench.cpu.draws import DrawnSet, Draws
-from native_bench.cpu.timer import Timer, TimerSilent
-from native_bench.cpu.worker import Worker, WorkerTerms, death_of, seat, start_worker
-from native_bench.memory import SharedMemory
+from native_bench.cpu.process_set import COLD, HOT, MAX_BATCH, SELF_TEST, CaseTimes, Contest, ProcessSet
+from native_bench.cpu.stopping import MOST_PROCESSES, SELF_TEST_LIMIT, SELF_TESTS, is_enough, why_useless
 from native_bench.outcome import RunEnded, infra
+from native_bench.surroundings import CLOCK_DRIFT
+from submissions.evaluation.statistics import combine_cases
 from submissions.evaluation.verdicts import Verdict
-from submissions.kernel_package.dtypes import DTYPE_BYTES
 from submissions.kernel_package.problem import Case, Problem
 
-ROUNDS = 40
-LEAST_ROUNDS = 8
-BATCH_NS = 100_000
-_SLOW_BATCH_NS = 1_000_000
-_CASE_BUDGET_NS = 1_000_000_000
-_PILOT_CALLS = 40
-_CANDIDATE_PILOT_CALLS = 5
-_MAX_BATCH = 64
 _POOL_BYTES = 16 << 20
-_LEAST_NS = 0.01
-_DTYPES = ("fp64", "fp32", "fp16", "bf16", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64")
-
-
-@dataclass
-class CaseTimes:
-    """What was measured of one case: one value per process in every list."""
-
-    case: Case
-    sets: Sequence[DrawnSet]
-    batch: int = 0
-    rounds: list[int] = field(default_factory=list)
-    handshake_ns: list[float] = field(default_factory=list)
-    log_ratios: dict[str, list[float]] = field(default_factory=dict)
-    least_ns: dict[str, list[float]] = field(default_factory=dict)
+_USELESS = {
+    "contended": "other work took the machine",
+    "clock": "the machine's clock did not run evenly",
+    "ambiguous": "the processes disagree, though the machine was quiet",
+}
 
 
 def pool_sets(problem: Problem, case: Case) -> int:
     """Return how many sets of inputs a case's batches draw from: 65 where they are small, never under 3."""
     shapes = problem.shapes(case.dims)
     truth = sum(16 * math.prod(shapes[tensor.name]) for tensor in problem.outputs)
-    return max(3, min(_MAX_BATCH + 1, _POOL_BYTES // max(1, problem.tensor_bytes_of(case.dims) + truth)))
+    return max(3, min(MAX_BATCH + 1, _POOL_BYTES // max(1, problem.tensor_bytes_of(case.dims) + truth)))
 
 
-def sit(
-    bench: Bench, libraries: Mapping[str, Path], cases: Sequence[CaseTimes], draws: Draws, processes: int
-) -> None:
-    """Measure all cases in `processes` sets of processes, filling `cases`; raises RunEnded.
+def sit(contest: Contest, cases: Sequence[CaseTimes], processes: int, best_speedup: float | None = None) -> None:
+    """Measure all cases in `processes` sets of processes or, where it matters, up to nine, filling `cases`.
 
-    `libraries` by role: candidate, baseline, and incumbent where there is one.
+    `best_speedup` is the board's best over the baseline: who seems to beat it is measured more.
+    Raises RunEnded, also when the figures say nothing.
     """
-    for process in range(processes):
-        with ExitStack() as stack:
-            _Process(bench, libraries, draws, process).measure(cases, stack)
-        bench.reporter.progress((process + 1) / processes)
+    bench, surroundings = contest.bench, contest.surroundings
+    _test_yourself(contest, cases)
+    rounds = COLD if bench.problem.mode == "cold" else HOT
+    log_best = None if best_speedup is None else math.log(best_speedup)
+    for number in range(max(processes, MOST_PROCESSES)):
+        ProcessSet(contest, f"process {number}").measure(cases, rounds)
+        values = _combined(bench.problem, cases)
+        bench.reporter.progress(min(1.0, len(values) / processes))
+        if is_enough(values, processes, log_best):
+            break
+    reason = why_useless(values, surroundings.is_contended, surroundings.clock_drift > CLOCK_DRIFT)
+    if reason is not None:
+        message = f"no figure can be made of this sitting: {_USELESS[reason]}"
+        raise RunEnded(Verdict.UNSTABLE, f"time:{reason}", message)
 
 
-class _Process:
-    """One set of fresh workers with a fresh timer: other roles, pages, offsets and load order than the last."""
+def _combined(problem: Problem, cases: Sequence[CaseTimes]) -> list[float]:
+    """Return ln(baseline / candidate) over all cases, one value per process so far."""
+    return combine_cases([(problem.weights[times.case.id], times.log_ratios["baseline"]) for times in cases])
 
-    def __init__(self, bench: Bench, libraries: Mapping[str, Path], draws: Draws, number: int) -> None:
-        self._bench = bench
-        self._libraries = libraries
-        self._draws = draws
-        self._number = number
-        self._coin: random.Random = bench.coin(f"process {number}")
-        self._workers: list[Worker] = []
 
-    def measure(self, cases: Sequence[CaseTimes], stack: ExitStack) -> None:
-        problem = self._bench.problem
-        room = max(arena_bytes(problem, times.case.dims, len(times.sets)) for times in cases)
-        inputs = stack.enter_context(SharedMemory("inputs", room))
-        roles = list(self._libraries)
-        self._coin.shuffle(roles)
-        seconds = 60 + len(cases) * (10 + 4 * problem.timeout_s)
-        for role in roles:
-            terms = WorkerTerms(
-                self._bench.programs.worker, self._libraries[role], inputs, room, self._bench.worker_core, seconds
-            )
-            self._workers.append(start_worker(role, terms, self._bench.sandbox))
-            stack.callback(self._workers[-1].close)
-        memories = [
-            inputs,
-            self._draws.memory,
-            *(memory for worker in self._workers for memory in worker.memories),
-        ]
-        timer = stack.enter_context(Timer(self._bench.programs.timer, self._bench.timer_core, memories))
-        timer.ask_ok(f"inputs {inputs.fd} {inputs.size}")
-        timer.ask_ok(f"pool {self._draws.memory.fd} {self._draws.memory.size}")
-        for worker in self._workers:
-            seat(timer, worker, "time")
-        for times in cases:
-            self._measure_case(timer, times)
-
-    def _measure_case(self, timer: Timer, times: CaseTimes) -> None:
-        if times.batch == 0:
-            self._open(timer, times, 1)
-            times.batch = self._pilot(timer, times)
-        self._open(timer, times, times.batch)
-        handshake_ns = self._ask_ns(timer, f"null {self._index('baseline')}", times)
-        timer.send("run")
-        rounds: dict[tuple[int, int], list[int]] = {}
+def _test_yourself(contest: Contest, cases: Sequence[CaseTimes]) -> None:
+    """Time the baseline against itself: a machine that can't tell equal from equal gets to time nothing else."""
+    measured = contest.surroundings.self_test
+    baseline = contest.libraries["baseline"]
+    twins = replace(contest, libraries={"candidate": baseline, "baseline": baseline})
+    problem = contest.bench.problem
+    smallest = min(cases, key=lambda times: problem.tensor_bytes_of(times.case.dims))
+    for number in range(SELF_TESTS):
+        times = CaseTimes(smallest.case, smallest.sets)
         try:
-            for words in timer.lines(self._seconds()):
-                if words[0] == "flaw":
-                    raise self._flaw(words, times)
-                if words[0] == "batch":
-                    round_number, _, contestant, elapsed_ns = map(int, words[1:])
-                    rounds.setdefault((round_number, contestant), []).append(elapsed_ns)
-        except TimerSilent:
-            raise self._late("the sitting") from None
-        self._keep(times, rounds, handshake_ns)
+            ProcessSet(twins, f"self-test {number}").measure([times], SELF_TEST)
+        except RunEnded as end:
+            raise _of_baseline(end) from None
+        measured.append(times.log_ratios["baseline"][0])
+        if abs(measured[-1]) <= SELF_TEST_LIMIT:
+            return
+    shown = ", ".join(f"{100 * value:+.1f} %" for value in measured)
+    message = f"the baseline differs from itself ({shown}): this machine can't be trusted with figures now"
+    raise RunEnded(Verdict.UNSTABLE, "time:self-test", message)
 
-    def _seconds(self) -> float:
-        return _CASE_BUDGET_NS / 1e9 + (LEAST_ROUNDS * 4 + 4) * self._bench.problem.timeout_s + 20
 
-    def _index(self, role: str) -> int:
-        return next(at for at, worker in enumerate(self._workers) if worker.role == role)
-
-    def _open(self, timer: Timer, times: CaseTimes, batch: int) -> None:
-        """Lay out `batch` timed slots and a warm-up one, write every worker's plan, tell the timer the case."""
-        arena = lay_out(self._bench.problem, times.case.dims, batch + 1, self._coin)
-        for worker in self._workers:
-            write_plan(worker.plan, self._bench.problem, arena, times.case.dims)
-        first = times.sets[0]
-        words: list[object] = [
-            "case", self._coin.getrandbits(62), ROUNDS, LEAST_ROUNDS, _CASE_BUDGET_NS, self._bench.timeout_ns,
-            batch, first.begin, first.end - first.begin, len(times.sets), len(first.inputs),
-        ]  # fmt: skip
-        for span in first.inputs:
-            words += [span.index, span.elements * DTYPE_BYTES[span.tensor.dtype], span.offset - first.begin]
-        words.append(len(first.outputs))
-        for span in first.outputs:
-            words += [span.index, _DTYPES.index(span.tensor.dtype), span.elements]
-            words += [span.offset - first.begin, span.terms_offset - first.begin]
-        timer.ask_ok(" ".join(map(str, words)))
-
-    def _pilot(self, timer: Timer, times: CaseTimes) -> int:
-        """Choose the batch from the baseline's time; a much slower candidate shortens it, for both sides alike."""
-        base_ns = self._ask_ns(timer, f"pilot {self._index('baseline')} {_PILOT_CALLS}", times)
-        own_ns = self._ask_ns(timer, f"pilot {self._index('candidate')} {_CANDIDATE_PILOT_CALLS}", times)
-        null_ns = self._ask_ns(timer, f"null {self._index('baseline')}", times)
-        call_ns = max(1.0, base_ns - null_ns)
-        wanted = min(round(BATCH_NS / call_ns), int(_SLOW_BATCH_NS / max(call_ns, own_ns - null_ns)))
-        return max(1, min(wanted, _MAX_BATCH, len(times.sets) - 1))
-
-    def _ask_ns(self, timer: Timer, command: str, times: CaseTimes) -> float:
-        try:
-            words = timer.ask(command, _PILOT_CALLS * self._bench.problem.timeout_s + 20)
-        except TimerSilent:
-            raise self._late(command.partition(" ")[0]) from None
-        if words[0] == "flaw":
-            raise self._flaw(words, times)
-        return float(words[1])
-
-    def _keep(self, times: CaseTimes, rounds: Mapping[tuple[int, int], list[int]], handshake_ns: float) -> None:
-        """Per round each side counts with the lesser of its two batches; the process with its median round."""
-        sides: dict[str, dict[int, float]] = {worker.role: {} for worker in self._workers}
-        for (round_number, contestant), taken in rounds.items():
-            call_ns = max(_LEAST_NS, (min(taken) - handshake_ns) / times.batch)
-            sides[self._workers[contestant].role][round_number] = call_ns
-        own = sides["candidate"]
-        for role, side in sides.items():
-            times.least_ns.setdefault(role, []).append(min(side.values()))
-            if role != "candidate":
-                ratios = [math.log(side[number] / own[number]) for number in own]
-                times.log_ratios.setdefault(role, []).append(median(ratios))
-        times.rounds.append(len(own))
-        times.handshake_ns.append(handshake_ns)
-
-    def _late(self, what: str) -> RunEnded:
-        return RunEnded(Verdict.TIMED_OUT, "time:timed-out", f"{what} did not end in time")
-
-    def _flaw(self, words: Sequence[str], times: CaseTimes) -> RunEnded:
-        """Return how the run ends after a flaw the timer found."""
-        what, contestant, tensor, element = words[1], int(words[2]), int(words[3]), int(words[4])
-        worker = self._workers[contestant]
-        if what == "died":
-            return death_of(worker, "time")
-        name = self._bench.problem.tensors[tensor].name
-        case = times.case.id
-        limit_s = self._bench.problem.timeout_s
-        verdict, code, message = {
-            "late": (Verdict.TIMED_OUT, "timed-out", f"a batch took more than {limit_s:g} s"),
-            "early": (Verdict.CHEAT_SUSPECTED, "done-before-go", "done was written before the batch had begun"),
-            "wrong": (
-                Verdict.WRONG_RESULT,
-                "wrong-result",
-                f"{name} is wrong at element {element} of a timed call",
-            ),
-            "wrong_at_done": (
-                Verdict.CHEAT_SUSPECTED,
-                "wrong-at-done",
-                f"{name} was not finished (element {element}) when the kernel said it was done",
-            ),
-            "red_zone": (Verdict.WRONG_RESULT, "out-of-bounds", f"a timed call wrote outside of {name}"),
-        }[what]
-        if worker.role != "candidate":
-            return infra(f"time:{worker.role}-{code}", f"the {worker.role} itself failed: {message}")
-        limit = {"limit": f"{limit_s:g} s"} if what == "late" else {}
-        return RunEnded(verdict, f"time:{code}", f"case {case}: {message}", case=case, **limit)
+def _of_baseline(end: RunEnded) -> RunEnded:
+    """Return an end of the self-test as ours: both contestants are the baseline."""
+    if end.verdict.is_infra:
+        return end
+    area, _, what = end.code.partition(":")
+    return infra(f"{area}:baseline-{what}", f"the baseline itself failed: {end.message}")

@@ -5,6 +5,7 @@ import select
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -15,6 +16,17 @@ from native_bench.outcome import infra
 
 class TimerSilent(Exception):
     """The timer has not answered in time: it is killed, and what it waited for with it."""
+
+
+@dataclass(frozen=True)
+class ClockPair:
+    """One moment by the processor's counter and by the system's clock."""
+
+    ticks: int
+    ns: int
+
+    def mhz_until(self, later: "ClockPair") -> float:
+        return 1000 * (later.ticks - self.ticks) / max(1, later.ns - self.ns)
 
 
 class Timer:
@@ -44,6 +56,14 @@ class Timer:
             raise infra(
                 "time:timer", f"the timer answered {' '.join(answer) or 'nothing'} to {command.partition(' ')[0]}"
             )
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def clocks(self) -> ClockPair:
+        words = self.ask("clocks", 20.0)
+        return ClockPair(int(words[1]), int(words[2]))
 
     def send(self, command: str) -> None:
         stdin = self._process.stdin

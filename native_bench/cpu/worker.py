@@ -5,10 +5,11 @@ import signal
 import socket
 import struct
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from native_bench.cpu.arena import DOOR_BYTES, PLAN_BYTES, Arena, Fault, place_at, read_fault
+from native_bench.cpu.arena import DOOR_BYTES, PLAN_BYTES, Arena, Fault, place_at
 from native_bench.cpu.timer import Timer
 from native_bench.memory import SharedMemory
 from native_bench.outcome import RunEnded, infra
@@ -20,7 +21,9 @@ WORKER_TARGET, LIBRARY_TARGET = "/zoo/worker", "/zoo/kernel.so"
 _HELLO_SECONDS = 20.0
 _DEATH_SECONDS = 5.0
 _OWN_BYTES = 256 << 20
-_LOAD_FAILED, _SEAL_FAILED, _OWN_FAILURES = 93, 94, (90, 91, 92, 94)
+_LOAD_FAILED = 93
+_SIGNALS = frozenset(signal.Signals)
+_WITH_ADDRESS = (signal.SIGSEGV, signal.SIGBUS)
 _SI_KERNEL = 128
 _CREDENTIALS = struct.Struct("3i")
 
@@ -111,16 +114,37 @@ def _hello(ours: socket.socket, cell: Cell) -> int:
 def seat(timer: Timer, worker: Worker, stage: str) -> None:
     """Give the worker to the timer once it is sealed; raises RunEnded when its library did not load."""
     answer = timer.ask(worker.seat_command(), 30.0)
-    if answer == ["died"]:
-        raise death_of(worker, stage)
-    if answer != ["ok"]:
-        raise infra("time:timer", "the timer could not seat a worker")
+    if answer == ["ok"]:
+        return
+    if answer[0] == "died":
+        limit = end_by_limit(_ended(worker), stage)
+        raise _for_role(worker, stage, limit or end_before_seat(answer[1:], stage))
+    if answer[0] == "untraceable":
+        raise infra(
+            f"{stage}:untraceable",
+            f"the timer may not trace a worker ({' '.join(answer[1:])}): it needs ptrace, "
+            "which kernel.yama.ptrace_scope=3 or a container without CAP_SYS_PTRACE forbids",
+        )
+    raise infra("time:timer", f"the timer could not seat a worker: {' '.join(answer)}")
 
 
-def death_of(worker: Worker, stage: str, problem: Problem | None = None, arena: Arena | None = None) -> RunEnded:
-    """Return how the run ends now that this worker has died by itself."""
-    ended = worker.cell.wait(_DEATH_SECONDS)
-    end = _end_of(ended, read_fault(worker.door), stage, problem, arena)
+def death_of(
+    worker: Worker,
+    obituary: Sequence[str],
+    stage: str,
+    problem: Problem | None = None,
+    arena: Arena | None = None,
+) -> RunEnded:
+    """Return how the run ends now that this worker has died; `obituary` is the timer's, from the kernel."""
+    end = end_by_limit(_ended(worker), stage) or end_by_death(obituary, stage, problem, arena)
+    return _for_role(worker, stage, end)
+
+
+def _ended(worker: Worker) -> Exit:
+    return worker.cell.wait(_DEATH_SECONDS)
+
+
+def _for_role(worker: Worker, stage: str, end: RunEnded) -> RunEnded:
     if worker.role == "candidate" or end.verdict.is_infra:
         return end
     return infra(
@@ -128,39 +152,40 @@ def death_of(worker: Worker, stage: str, problem: Problem | None = None, arena: 
     )
 
 
-def _end_of(
-    ended: Exit, fault: Fault | None, stage: str, problem: Problem | None, arena: Arena | None
-) -> RunEnded:
-    name = _signal_name(ended, fault)
+def end_by_limit(ended: Exit, stage: str) -> RunEnded | None:
+    """Return the end by a limit of the sandbox, which it alone knows; None where none was reached."""
     if ended.status == "out_of_memory":
         return RunEnded(Verdict.OUT_OF_MEMORY, f"{stage}:out-of-memory", "the kernel took more memory than it may")
     if ended.status == "timed_out":
         return RunEnded(Verdict.TIMED_OUT, f"{stage}:timed-out", "the kernel did not end in time")
-    if ended.status == "setup_failed" or ended.code in _OWN_FAILURES:
-        return infra(f"{stage}:worker", f"the worker could not be set up ({ended.status}, code {ended.code})")
+    return None
+
+
+def end_before_seat(obituary: Sequence[str], stage: str) -> RunEnded:
+    """Return the end of a worker that was still our own code: only here an exit status is believed."""
+    if obituary == ["exited", str(_LOAD_FAILED)]:
+        return RunEnded(Verdict.BUILD_FAILED, "build:not-loadable", "the library can't be loaded")
+    return infra(f"{stage}:worker", f"the worker could not be set up ({' '.join(obituary)})")
+
+
+def end_by_death(
+    obituary: Sequence[str], stage: str, problem: Problem | None = None, arena: Arena | None = None
+) -> RunEnded:
+    """Return the end of a seated worker from the timer's words, "exited STATUS" or "killed SIGNAL CODE …"."""
+    if obituary[0] == "exited":
+        message = f"the kernel ended its process by itself (status {obituary[1]}) instead of returning"
+        return RunEnded(Verdict.CRASHED, f"{stage}:early-exit", message)
+    fault = Fault(*map(int, obituary[1:]))
+    name = signal.Signals(fault.signal).name if fault.signal in _SIGNALS else f"signal {fault.signal}"
     if name == "SIGSYS":
         message = "the kernel made a system call; it was killed for it"
         return RunEnded(Verdict.CHEAT_SUSPECTED, f"{stage}:system-call", message, signal=name)
-    if ended.code == _LOAD_FAILED:
-        return RunEnded(Verdict.BUILD_FAILED, "build:not-loadable", "the library can't be loaded")
-    if name is None:
-        message = f"the kernel ended its process by itself (status {ended.code}) instead of returning"
-        return RunEnded(Verdict.CRASHED, f"{stage}:early-exit", message)
-    hint = _hint(fault, problem, arena)
-    return RunEnded(Verdict.CRASHED, f"{stage}:crashed", f"the kernel died of {name}{hint}", signal=name)
+    message = f"the kernel died of {name}{_hint(fault, problem, arena)}"
+    return RunEnded(Verdict.CRASHED, f"{stage}:crashed", message, signal=name)
 
 
-def _signal_name(ended: Exit, fault: Fault | None) -> str | None:
-    if fault is not None and fault.signal < 65:
-        return signal.Signals(fault.signal).name
-    if ended.signal:
-        return ended.signal
-    number = (ended.code or 0) - 128
-    return signal.Signals(number).name if number in {s.value for s in signal.Signals} else None
-
-
-def _hint(fault: Fault | None, problem: Problem | None, arena: Arena | None) -> str:
-    if fault is None:
+def _hint(fault: Fault, problem: Problem | None, arena: Arena | None) -> str:
+    if fault.signal not in _WITH_ADDRESS:
         return ""
     if fault.signal == signal.SIGSEGV and fault.code == _SI_KERNEL:
         return ": a forbidden instruction (the time-stamp counter is off), or an address no program can have"

@@ -94,6 +94,7 @@ def _job(assignment: Assignment, config: DaemonConfig) -> dict[str, object]:
         "kernel_id": assignment.candidate.kernel_id,
         "problem_id": assignment.problem_id,
         "processes": assignment.processes,
+        "best_speedup": assignment.best_speedup,
         "contestants": digests(assignment),
         "cache_dir": str(config.cache_dir),
         "backend": config.backend,

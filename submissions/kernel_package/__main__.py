@@ -9,11 +9,12 @@ from pathlib import Path
 
 from submissions.kernel_package.archive import read_archive
 from submissions.kernel_package.errors import Rejected
-from submissions.kernel_package.files import GRADER_PATHS, Files
+from submissions.kernel_package.files import DESCRIPTION_PATH, GRADER_PATHS, Files
 from submissions.kernel_package.folder import read_folder
 from submissions.kernel_package.limits import DEFAULT_LIMITS
 from submissions.kernel_package.names import KernelId, ProblemId
 from submissions.kernel_package.package import (
+    CPU_ARCHS,
     Package,
     check_board,
     check_package,
@@ -75,7 +76,7 @@ def _validate(path: Path, kernel_id: str | None, problems: Path | None) -> tuple
     wanted = KernelId.parse(kernel_id) if kernel_id else described_kernel_id(files)
     package = check_package(files, wanted)
     problem = _problem(problems, wanted.problem)
-    return check_board(package, problem, _board_scripts(problems, wanted)), problem
+    return check_board(package, problem, _baseline(problems, wanted)), problem
 
 
 def _read(path: Path) -> dict[str, bytes]:
@@ -92,16 +93,17 @@ def _problem(problems: Path | None, problem_id: ProblemId) -> Problem:
     return parse_problem(path.read_bytes(), problem_id)
 
 
-def _board_scripts(problems: Path | None, kernel_id: KernelId) -> Files | None:
-    """Return the scripts beside a store's baseline, or beside the starter zoo's; None where there are none."""
+def _baseline(problems: Path | None, kernel_id: KernelId) -> Files | None:
+    """Return what binds packages in a store's baseline, or in the starter zoo's; None where there is none."""
     if problems is None:
         return None
-    beside_store = problems.parent / str(kernel_id.board.baseline)
-    beside_problem = problems / str(kernel_id.problem) / "kernels" / kernel_id.board.baseline.name
-    for folder in (beside_store, beside_problem):
-        scripts = {path: (folder / path).read_bytes() for path in GRADER_PATHS if (folder / path).is_file()}
-        if scripts:
-            return scripts
+    folders = [problems.parent / str(kernel_id.board.baseline)]
+    if kernel_id.arch in CPU_ARCHS:
+        folders.append(problems / str(kernel_id.problem) / "kernels" / kernel_id.board.baseline.name)
+    for folder in folders:
+        paths = [path for path in (DESCRIPTION_PATH, *GRADER_PATHS) if (folder / path).is_file()]
+        if paths:
+            return {path: (folder / path).read_bytes() for path in paths}
     return None
 
 

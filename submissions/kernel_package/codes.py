@@ -13,7 +13,7 @@ PACKAGE_CODES: Mapping[str, str] = {
     "package:device": "it holds a device or fifo",
     "package:duplicate-name": "two names are, or could be taken for, the same",
     "package:bad-encoding": "a name is not UTF-8, too long, or has a control character or backslash",
-    "package:reserved-name": "a name has a meaning to git",
+    "package:reserved-name": "a name has a meaning to git or to the engine",
     "package:two-roots": "it holds more than one kernel's folder, or files beside the wrapping folder",
     "package:unknown-file": ".kernel_package holds a file that is not one of its own",
     "package:missing-description": ".kernel_package/desc.yaml is missing",

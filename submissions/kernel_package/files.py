@@ -19,6 +19,7 @@ _PATH_BYTES = 400
 _NAME_BYTES = 1000
 # A checkout of the store must neither run nor rewrite anything because of a submitted file.
 _GIT_NAMES = frozenset({".git", "git~1", ".gitmodules", ".gitattributes", ".lfsconfig"})
+_ENGINE_NAME = ".zoo"
 
 
 def decode_name(raw: bytes) -> str:
@@ -68,6 +69,14 @@ def _check_segment(segment: str, name: str) -> None:
 
 def _folded(text: str) -> str:
     return unicodedata.normalize("NFC", unicodedata.normalize("NFKC", text).casefold())
+
+
+def check_reserved(files: Files) -> None:
+    """Raise Rejected `package:reserved-name` where a package uses the top-level name that the engine keeps."""
+    for path in sorted(files):
+        if _folded(path.split("/")[0]).rstrip(" .") == _ENGINE_NAME:
+            message = f"{path!r}: the name {_ENGINE_NAME} is the engine's own; rename it"
+            raise Rejected("package:reserved-name", message, name=path)
 
 
 class Tree:

@@ -14,6 +14,7 @@ from submissions.kernel_package.files import (
     GRADER_PATHS,
     PACKAGE_FOLDER,
     Files,
+    check_reserved,
 )
 from submissions.kernel_package.grader import check_grader, generated_scripts
 from submissions.kernel_package.launches import check_launches
@@ -21,7 +22,7 @@ from submissions.kernel_package.limits import DEFAULT_LIMITS, PackageLimits
 from submissions.kernel_package.names import BoardId, KernelId, ProblemId
 from submissions.kernel_package.problem import Problem
 
-_CPU_ARCHS = ("x86_64", "aarch64")
+CPU_ARCHS = ("x86_64", "aarch64")
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ def check_package(files: Files, kernel_id: KernelId) -> Package:
     """Return the package of these files, checked as far as it goes without its board; raises Rejected."""
     description = _description(files)
     _check_own_folder(files)
+    check_reserved(files)
     if description.kernel_id != kernel_id:
         raise Rejected(
             "package:kernel-id-mismatch",
@@ -67,20 +69,37 @@ def _description(files: Files) -> Description:
     return parse_description(files[DESCRIPTION_PATH])
 
 
-def check_board(package: Package, problem: Problem | None, board_scripts: Files | None = None) -> Package:
+def check_board(package: Package, problem: Problem | None, baseline: Files | None = None) -> Package:
     """Return the package completed by its board; raises Rejected `package:{unknown-problem,harness,launch,…}`.
 
-    `board_scripts` are the board's own two scripts, needed for `harness: script` only.
+    `baseline` are the files of the board's reference_impl: its description says which harness the board takes,
+    its two scripts grade `harness: script`.
     """
     if problem is None:
         raise unknown_problem(package.kernel_id.problem)
+    _check_harness(package, baseline or {})
     if package.description.harness == "rawkernel":
         check_launches(package.description, problem)
     if package.description.harness != "script":
         return package
-    if not board_scripts or any(path not in board_scripts for path in GRADER_PATHS):
-        raise Rejected("package:harness", f"the board {package.kernel_id.board} takes no script packages")
-    return _with_scripts(package, board_scripts)
+    return _with_scripts(package, baseline)
+
+
+def _check_harness(package: Package, baseline: Files) -> None:
+    board, sent, taken = package.kernel_id.board, package.description.harness, _harness_of(baseline)
+    if taken not in (None, sent):
+        message = f"the board {board} takes harness {taken}, not {sent}"
+        raise Rejected("package:harness", message, harness=sent, takes=taken)
+    if sent == "script" and any(path not in baseline for path in GRADER_PATHS):
+        raise Rejected("package:harness", f"the board {board} takes no script packages", harness=sent)
+
+
+def _harness_of(baseline: Files) -> str | None:
+    try:
+        return _description(baseline).harness
+    except Rejected:
+        # A maintainer's fault: this package is not to be refused for it.
+        return None
 
 
 def unknown_problem(problem_id: ProblemId) -> Rejected:
@@ -116,7 +135,7 @@ def _check_own_folder(files: Files) -> None:
 
 def _check_arch(description: Description) -> None:
     arch = description.kernel_id.arch
-    fits = {"native": arch in _CPU_ARCHS, "rawkernel": arch.startswith("sm_")}.get(description.harness, True)
+    fits = {"native": arch in CPU_ARCHS, "rawkernel": arch.startswith("sm_")}.get(description.harness, True)
     if not fits:
         raise Rejected(
             "package:harness",

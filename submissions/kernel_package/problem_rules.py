@@ -1,11 +1,12 @@
 """What a problem.yaml must keep beyond its schema, so that no run meets a contract that contradicts itself."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from submissions.kernel_package.dtypes import DTYPE_BYTES, integer_range, is_float
 from submissions.kernel_package.errors import Rejected
-from submissions.kernel_package.expressions import names_in
+from submissions.kernel_package.expressions import evaluate, names_in
 
 if TYPE_CHECKING:
     from submissions.kernel_package.problem import Problem, Scalar
@@ -42,6 +43,15 @@ def check_problem(problem: "Problem", where: str) -> None:
 
 def _refuse(message: str) -> Rejected:
     return Rejected(_CODE, message)
+
+
+@contextmanager
+def _naming(field: str) -> Iterator[None]:
+    """Put the name of the field before what is wrong with its expression."""
+    try:
+        yield
+    except Rejected as fault:
+        raise Rejected(fault.code, f"{field}: {fault.message}", **fault.details) from None
 
 
 def _check_unique(what: str, names: Iterable[str]) -> None:
@@ -90,7 +100,8 @@ def _check_expressions(problem: "Problem") -> None:
         if isinstance(scalar.value, str)
     ]
     for what, expression in uses:
-        unknown = sorted(names_in(expression) - known)
+        with _naming(what):
+            unknown = sorted(names_in(expression) - known)
         if unknown:
             raise _refuse(f"{what} uses {unknown[0]!r}, which is no parameter")
 
@@ -139,21 +150,31 @@ def _check_dims(problem: "Problem", label: str, dims: Mapping[str, int]) -> None
 
 
 def _check_sizes(problem: "Problem", label: str, dims: Mapping[str, int]) -> None:
-    for name, shape in problem.shapes(dims).items():
+    for tensor in problem.tensors:
+        with _naming(f"at {label} the shape of {tensor.name!r}"):
+            shape = [evaluate(extent, dims) for extent in tensor.shape]
         if any(extent < 0 for extent in shape):
-            raise _refuse(f"at {label} tensor {name!r} has the shape {list(shape)}")
-    for what, value in (
-        ("flops", problem.flops_of(dims)),
-        ("bytes_min", problem.bytes_min_of(dims)),
-        ("tolerance.terms", problem.tolerance_terms(dims)),
+            raise _refuse(f"at {label} tensor {tensor.name!r} has the shape {shape}")
+    for what, value_at in (
+        ("flops", problem.flops_of),
+        ("bytes_min", problem.bytes_min_of),
+        ("tolerance.terms", problem.tolerance_terms),
+        ("memory_bytes", problem.memory_bytes_of),
     ):
+        with _naming(f"at {label} {what}"):
+            value = value_at(dims)
         if value < 0:
             raise _refuse(f"at {label} {what} is {value}")
     needed = problem.tensor_bytes_of(dims)
     if problem.memory_bytes_of(dims) < needed:
         raise _refuse(f"at {label} memory_bytes is under the {needed} bytes that the tensors need")
     for scalar in problem.scalars:
-        _check_scalar(scalar, problem.scalar_values(dims)[scalar.name], label)
+        _check_scalar(scalar, _scalar_value(scalar, dims, label), label)
+
+
+def _scalar_value(scalar: "Scalar", dims: Mapping[str, int], label: str) -> int | float:
+    with _naming(f"at {label} the value of {scalar.name!r}"):
+        return evaluate(scalar.value, dims) if isinstance(scalar.value, str) else scalar.value
 
 
 def _check_scalar(scalar: "Scalar", value: int | float, label: str) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Self, TypeVar
 
 from submissions.kernel_package.description import Description, parse_description
 from submissions.kernel_package.errors import Broken, Rejected
-from submissions.kernel_package.names import PROBLEMS_FOLDER, KernelId, ProblemId
+from submissions.kernel_package.names import PROBLEMS_FOLDER, BoardId, KernelId, ProblemId
 from submissions.kernel_package.problem import Problem, parse_problem
 from submissions.kernel_package.strict_yaml import load_yaml
 from submissions.kernel_store import layout
@@ -65,10 +65,11 @@ class StoreReader:
         """Return a file's bytes at a commit; None if it is not there."""
         return self.trees.read(commit, path) if commit else None
 
-    def kernel_ids(self, commit: str) -> list[KernelId]:
-        """Return every kernel at a commit, sorted; folders with impossible names are passed over."""
+    def kernel_ids(self, commit: str, board: BoardId | None = None) -> list[KernelId]:
+        """Return every kernel at a commit, or of one board, sorted; passes over folders with impossible names."""
         suffix = f"/{layout.DESCRIPTION}"
-        paths = (entry.path for entry in self.trees.walk(commit)) if commit else ()
+        folder = "" if board is None else str(board)
+        paths = (entry.path for entry in self.trees.walk(commit, folder)) if commit else ()
         names = (path.removesuffix(suffix) for path in paths if path.endswith(suffix))
         return sorted(found for name in names if (found := _named(KernelId.parse, name)))
 

@@ -8,7 +8,7 @@ import pytest
 from submissions.kernel_package.archive import write_archive
 from submissions.kernel_package.description import Agent, Launch, Parent, parse_description
 from submissions.kernel_package.digest import tree_digest
-from submissions.kernel_package.files import BENCH_RESULT_PATH, GRADER_PATHS
+from submissions.kernel_package.files import BENCH_RESULT_PATH, DESCRIPTION_PATH, GRADER_PATHS
 from submissions.kernel_package.grader import check_grader, generated_scripts
 from submissions.kernel_package.names import KernelId
 from submissions.kernel_package.package import (
@@ -275,3 +275,40 @@ def test_it_refuses_a_script_package_on_a_board_without_scripts(
 ) -> None:
     read = check_package(script_files, SCRIPT_ID)
     assert rejection(lambda: check_board(read, problem, scripts)).code == "package:harness"
+
+
+def test_it_refuses_a_script_package_on_a_native_board(
+    native_document: Document, script_files: dict[str, bytes], problem: Problem
+) -> None:
+    baseline_id = NATIVE_ID.board.baseline
+    baseline = check_package(native_files(native_document | {"kernel_id": str(baseline_id)}), baseline_id)
+    description = script_files[DESCRIPTION_PATH].replace(str(SCRIPT_ID).encode(), str(NATIVE_ID).encode())
+    script = check_package(script_files | {DESCRIPTION_PATH: description}, NATIVE_ID)
+    fault = rejection(lambda: check_board(script, problem, baseline.files))
+    assert fault.code == "package:harness"
+    assert fault.message == "the board x86_64/Vector/saxpy/fp32 takes harness native, not script"
+    assert fault.details == {"harness": "script", "takes": "native"}
+
+
+def test_it_refuses_a_native_package_on_a_script_board(
+    native_document: Document, script_files: dict[str, bytes], problem: Problem
+) -> None:
+    fault = rejection(lambda: check_board(native(native_document), problem, script_files | BOARD_SCRIPTS))
+    assert fault.code == "package:harness"
+    assert "takes harness script, not native" in fault.message
+
+
+def test_it_leaves_a_baseline_that_cannot_be_read_to_the_run(native_document: Document, problem: Problem) -> None:
+    package = native(native_document)
+    assert check_board(package, problem, {DESCRIPTION_PATH: b"- no description"}) == package
+
+
+@pytest.mark.parametrize("path", [".zoo", ".zoo/exports.map/y", ".ZOO/zoo_entry.cpp", ".zoo. /x"])
+def test_it_keeps_the_engines_name_to_the_engine(native_document: Document, path: str) -> None:
+    fault = rejection(lambda: native(native_document, **{path: b"x"}))
+    assert fault.code == "package:reserved-name"
+    assert repr(path) in fault.message
+
+
+def test_it_reserves_that_name_at_the_top_only(native_document: Document) -> None:
+    assert "src/.zoo/x" in native(native_document, **{"src/.zoo/x": b"x"}).files

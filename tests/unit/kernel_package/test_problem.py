@@ -118,6 +118,27 @@ def test_it_refuses_contradictions(problem_document: Document, change: Change, w
 
 
 @pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        (lambda d: d["tensors"][2].update(shape=["n +"]), "the shape of 'z'"),
+        (lambda d: d["scalars"][1].update(value="n n"), "the value of 'n'"),
+        (lambda d: d.update(flops="2**n"), "flops"),
+        (lambda d: d["tolerance"].update(terms="f(n)"), "tolerance.terms"),
+        (lambda d: d["tensors"][2].update(shape=["n // (n - n)"]), "the shape of 'z'"),
+        (lambda d: d["scalars"][1].update(value="n // (n - n)"), "the value of 'n'"),
+        (lambda d: d.update(bytes_min="n // (n - n)"), "bytes_min"),
+        (lambda d: d.update(memory_bytes="n * 9223372036854775807"), "memory_bytes"),
+        (lambda d: d["tolerance"].update(terms="n % (n - n)"), "tolerance.terms"),
+    ],
+)
+def test_it_names_the_field_of_a_wrong_expression(problem_document: Document, change: Change, field: str) -> None:
+    change(problem_document)
+    fault = rejection(lambda: parsed(problem_document))
+    assert fault.code == "package:expression"
+    assert f"{field}: the expression" in fault.message
+
+
+@pytest.mark.parametrize(
     ("change", "why"),
     [
         (lambda d: d.pop("version"), "'version' is a required property"),

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import native_bench
 from submissions.kernel_package.__main__ import main
 from submissions.kernel_package.archive import write_archive
 from submissions.kernel_package.files import GRADER_PATHS
@@ -107,22 +108,42 @@ def test_it_rejects_an_unknown_problem(
     assert capsys.readouterr().out.startswith("package:unknown-problem")
 
 
-def test_it_finds_a_script_boards_grader_beside_its_baseline(
-    tmp_path: Path, problems: str, native_document: Document, capsys: pytest.CaptureFixture[str]
-) -> None:
+def script_files(native_document: Document, kernel_id: str) -> dict[str, bytes]:
     document = native_document | {
-        "kernel_id": "gfx928/Vector/saxpy/fp32/triton",
+        "kernel_id": kernel_id,
         "harness": "script",
         "language": "triton",
         "entry": {"source": "src/k.py"},
     }
     del document["build"]
-    path = packed(tmp_path, {".kernel_package/desc.yaml": dump_yaml(document), "src/k.py": b"x = 1\n"})
+    return {".kernel_package/desc.yaml": dump_yaml(document), "src/k.py": b"x = 1\n"}
+
+
+def test_it_finds_a_script_boards_grader_beside_its_baseline(
+    tmp_path: Path, problems: str, native_document: Document, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = packed(tmp_path, script_files(native_document, "gfx928/Vector/saxpy/fp32/triton"))
     assert main([path, "--problems", problems]) == 1
     assert capsys.readouterr().out.startswith("package:harness")
     baseline = Path(problems).parent / "gfx928/Vector/saxpy/fp32/reference_impl"
     unpacked(baseline, dict.fromkeys(GRADER_PATHS, b"pass\n"))
     assert main([path, "--problems", problems]) == 0
+
+
+def test_it_reads_a_native_boards_harness_from_its_baseline(
+    tmp_path: Path, problems: str, native_document: Document, capsys: pytest.CaptureFixture[str]
+) -> None:
+    baseline_id = NATIVE_ID.board.baseline
+    baseline = check_package(native_files(native_document | {"kernel_id": str(baseline_id)}), baseline_id)
+    unpacked(Path(problems).parent / str(baseline_id), dict(baseline.files))
+    path = packed(tmp_path, script_files(native_document, str(NATIVE_ID)))
+    assert main([path, "--problems", problems]) == 1
+    assert capsys.readouterr().out.startswith("package:harness: the board x86_64/Vector/saxpy/fp32 takes harness")
+
+
+def test_it_takes_a_starter_kernel_of_the_checkout(capsys: pytest.CaptureFixture[str]) -> None:
+    starter = Path(native_bench.__file__).parent / "problems/Vector/saxpy/fp32/kernels/wide_vectors"
+    assert main([str(starter)]) == 0, capsys.readouterr().out
 
 
 @pytest.mark.parametrize("arguments", [["nowhere.tar.gz"], [".", "--problems", "nowhere"]])

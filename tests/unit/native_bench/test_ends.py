@@ -1,7 +1,8 @@
 """How a worker's death is read, and what the reference child does, without starting either."""
 
 import json
-import signal
+import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,55 +10,60 @@ import numpy as np
 import pytest
 
 from native_bench.cpu import reference_child
-from native_bench.cpu.arena import Fault
-from native_bench.cpu.worker import _end_of
-from native_bench.memory import SharedMemory
+from native_bench.cpu.worker import end_before_seat, end_by_death, end_by_limit
+from native_bench.memory import SharedMemory, sealed_content
 from native_bench.sandbox.interface import Exit
 from submissions.kernel_package.problem import Problem
 from tests.unit.native_bench.conftest import REFERENCE_PY
 
 
-def ended(status: Any = "exited", code: int | None = None, name: str | None = None) -> Exit:
-    return Exit(status, code, name, b"", b"", 1.0)
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [("out_of_memory", "check:out-of-memory"), ("timed_out", "check:timed-out"), ("signalled", None)],
+)
+def test_it_reads_the_limits_off_the_sandbox(status: Any, code: str | None) -> None:
+    end = end_by_limit(Exit(status, None, None, b"", b"", 1.0), "check")
+    assert (end and end.code) == code
 
 
 @pytest.mark.parametrize(
-    ("exit_", "verdict", "code"),
+    ("obituary", "verdict", "code"),
     [
-        (ended("out_of_memory"), "out_of_memory", "check:out-of-memory"),
-        (ended("timed_out"), "timed_out", "check:timed-out"),
-        (ended("setup_failed"), "infra_error", "check:worker"),
-        (ended("exited", 91), "infra_error", "check:worker"),
-        (ended("exited", 93), "build_failed", "build:not-loadable"),
-        (ended("exited", 0), "crashed", "check:early-exit"),
-        (ended("exited", 128 + signal.SIGABRT), "crashed", "check:crashed"),
-        (ended("signalled", None, "SIGSYS"), "cheat_suspected", "check:system-call"),
-        (ended("signalled", None, "SIGKILL"), "crashed", "check:crashed"),
+        ("exited 93", "build_failed", "build:not-loadable"),
+        ("exited 91", "infra_error", "check:worker"),
+        ("killed 9 0 0 2 0", "infra_error", "check:worker"),
     ],
 )
-def test_it_reads_every_way_a_worker_dies(exit_: Exit, verdict: str, code: str) -> None:
-    end = _end_of(exit_, None, "check", None, None)
+def test_it_believes_our_own_code_before_the_seat(obituary: str, verdict: str, code: str) -> None:
+    end = end_before_seat(obituary.split(), "check")
     assert (str(end.verdict), end.code) == (verdict, code)
 
 
 @pytest.mark.parametrize(
-    ("fault", "words"),
+    ("obituary", "verdict", "code", "words"),
     [
-        (Fault(11, 128, 0, 2, 0), "forbidden instruction"),
-        (Fault(11, 1, 0, 2, 0), "a null pointer"),
-        (Fault(11, 1, 0x1234, 2, 0), "at address 0x1234"),
-        (Fault(8, 1, 0x1234, 2, 0), "SIGFPE"),
+        ("exited 0", "crashed", "check:early-exit", "instead of returning"),
+        ("exited 93", "crashed", "check:early-exit", "status 93"),
+        ("killed 31 0 0 2 0", "cheat_suspected", "check:system-call", "system call"),
+        ("killed 9 0 0 2 0", "crashed", "check:crashed", "SIGKILL"),
+        ("killed 33 0 0 2 0", "crashed", "check:crashed", "signal 33"),
+        ("killed 8 1 4660 2 0", "crashed", "check:crashed", "SIGFPE"),
+        ("killed 11 128 0 2 0", "crashed", "check:crashed", "forbidden instruction"),
+        ("killed 11 1 0 2 0", "crashed", "check:crashed", "a null pointer"),
+        ("killed 11 1 4660 2 0", "crashed", "check:crashed", "at address 0x1234"),
     ],
 )
-def test_it_hints_at_the_place_of_a_fault(fault: Fault, words: str) -> None:
-    assert words in _end_of(ended("exited", 128 + fault.signal), fault, "check", None, None).message
+def test_it_reads_every_way_a_kernel_dies(obituary: str, verdict: str, code: str, words: str) -> None:
+    end = end_by_death(obituary.split(), "check")
+    assert (str(end.verdict), end.code) == (verdict, code)
+    assert words in end.message
 
 
 def test_its_child_fills_inputs_truth_and_terms(problem: Problem) -> None:
     module: dict[str, Any] = {}
     exec(REFERENCE_PY, module)
     draw = {
-        "dims": {"n": 4}, "distribution": "integers", "seed": 3, "scalars": {"a": 2.5, "n": 4},
+        "dims": {"n": 4}, "distribution": "integers", "seed": 3, "scalars": {"a": 2.5, "n": 4}, "tries": [],
         "inputs": [["x", "fp32", [4], 0], ["y", "fp32", [4], 64]], "outputs": [["z", "fp32", [4], 128, 192]],
     }  # fmt: skip
     with SharedMemory("draws", 4096) as memory:
@@ -83,14 +89,36 @@ def test_its_child_refuses_a_shape_that_is_not_the_contracts() -> None:
         reference_child.check_shape("x", np.zeros((2, 3)), [6])
 
 
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        (REFERENCE_PY, {"ok": True}),
+        (b"import no_such_module", {"kind": "ModuleNotFoundError", "draw": None}),
+        (REFERENCE_PY.replace(b"product + ", b"nothing + "), {"kind": "NameError", "draw": 0}),
+    ],
+)
 def test_its_child_answers_in_one_line(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, source: bytes, told: dict[str, Any]
 ) -> None:
-    (tmp_path / "reference.py").write_bytes(REFERENCE_PY)
-    (tmp_path / "request.json").write_text(json.dumps({"reference": str(tmp_path / "reference.py"), "draws": []}))
-    with SharedMemory("draws", 4096) as memory, (tmp_path / "request.json").open() as request:
-        monkeypatch.setattr("sys.argv", ["child", str(memory.fd), str(tmp_path)])
-        monkeypatch.setattr("sys.path", ["", *__import__("sys").path])
-        monkeypatch.setattr("sys.stdin", request)
-        assert reference_child.main() == {"ok": True}
-    assert capsys.readouterr().out == ""
+    draw = {
+        "dims": {"n": 4}, "distribution": "uniform", "seed": 3, "scalars": {"a": 2.5, "n": 4}, "tries": [],
+        "inputs": [["x", "fp32", [4], 0], ["y", "fp32", [4], 64]], "outputs": [["z", "fp32", [4], 128, 192]],
+    }  # fmt: skip
+    with (
+        SharedMemory("draws", 4096) as memory,
+        sealed_content("r", json.dumps([draw]).encode() + b"\n" + source) as fd,
+    ):
+        monkeypatch.setattr("sys.argv", ["child", str(memory.fd), str(os.dup(fd)), str(tmp_path)])
+        monkeypatch.setattr("sys.path", ["", *sys.path])
+        answer = reference_child.main()
+    assert told.items() <= answer.items()
+    assert ("error" in answer) == (told != {"ok": True})
+
+
+def test_its_request_can_be_read_but_not_changed() -> None:
+    content = b"x" * 300_000
+    with sealed_content("request", content) as descriptor:
+        assert os.fstat(descriptor).st_nlink == 0
+        with pytest.raises(PermissionError):
+            os.pwrite(descriptor, b"y", 0)
+        assert os.read(descriptor, 400_000) == content

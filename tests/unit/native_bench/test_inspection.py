@@ -1,16 +1,29 @@
 """The reader of libraries and what speaks against one: bytes in, findings out."""
 
 import struct
+import subprocess
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from native_bench.cpu import opcodes
 from native_bench.cpu.elf import BadElf, Elf, Segment, Symbol, read_elf
-from native_bench.cpu.inspect import StaticReport, elf_findings, require_clean
-from native_bench.cpu.opcodes import forbidden_instructions
+from native_bench.cpu.inspect import (
+    CODE_LIMIT_BYTES,
+    StaticReport,
+    elf_findings,
+    inspect_library,
+    require_clean,
+)
+from native_bench.cpu.opcodes import forbidden_instruction, scan_library
 from native_bench.cpu.symbols import is_allowed
 from native_bench.host import native_arch
 from native_bench.outcome import RunEnded
+from native_bench.sandbox.interface import Sandbox
+from native_bench.sandbox.opening import open_sandbox
 
 
 @pytest.fixture
@@ -40,6 +53,8 @@ def test_it_finds_nothing_in_a_clean_library(clean: Elf) -> None:
         ({"segments": (Segment(0x6474E551, 7, 0, 0, 0, 0),)}, "inspect:writable-code"),
         ({"segments": (Segment(7, 4, 0, 0, 0, 8),)}, "inspect:thread-local"),
         ({"segments": (Segment(1, 6, 0, 0, 0, 70000),)}, "inspect:static-data"),
+        ({"segments": (Segment(1, 5, 0, 0, 3 << 20, 3 << 20),) * 2}, "inspect:code-size"),
+        ({"segments": (Segment(1, 5, 0, 0, 0, 5 << 20),)}, "inspect:code-size"),
         ({"symbols": (Symbol("other", 2, 1, True),)}, "inspect:export"),
         ({"symbols": (Symbol("socket", 2, 1, False),)}, "inspect:forbidden-symbol"),
         ({"symbols": (Symbol("zoo_entry", 10, 1, True),)}, "inspect:ifunc"),
@@ -78,19 +93,121 @@ def test_it_refuses_a_library_that_points_outside_itself() -> None:
         read_elf(header + program)
 
 
-def test_it_names_forbidden_instructions_and_no_others() -> None:
-    listing = """
-    1000:\tendbr64
-    1004:\tmov    $0x50f,%eax
-    1009:\tcall   2000 <rdtsc_table>
-    100e:\tsyscall
-    1010:\tlock rdtscp
-    1013:\tint    $0x80
-    1015:\tint3
-    1018:\tmrs\tx0, cntvct_el0
-    101c:\tsvc\t#0x0
-"""
-    assert forbidden_instructions(listing) == ["int $0x80", "mrs x0, cntvct_el0", "rdtscp", "svc", "syscall"]
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("syscall", "syscall"),
+        ("rex.W syscall ", "syscall"),
+        ("repnz repz rdtscp", "rdtscp"),
+        ("sysretq", "sysretq"),
+        ("int $0x80", "int $0x80"),
+        ("mrs x0, cntvct_el0", "mrs x0, cntvct_el0"),
+        ("svc ", "svc"),
+        ("endbr64", None),
+        ("mov $0x50f,%eax", None),
+        ("int3", None),
+        ("int $0x81", None),
+        ("mrs x0, tpidr_el0", None),
+        ("vfmadd231ps (%rdi,%rax,4),%ymm1,%ymm0", None),
+    ],
+)
+def test_it_names_forbidden_instructions_and_no_others(text: str, name: str | None) -> None:
+    assert forbidden_instruction(text) == name
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Sandbox:
+    return open_sandbox(slot=1)
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Callable[[str], bytes]:
+    """Assemble the body of a function into a library, with this machine's own tools."""
+
+    def assemble(body: str) -> bytes:
+        source = tmp_path / "a.s"
+        source.write_text(f".globl zoo_entry\n.type zoo_entry, @function\nzoo_entry:\n{body}\n ret\n")
+        command = ["gcc", "-shared", "-nostdlib", "-Wl,-z,separate-code", "-o", tmp_path / "a.so", source]
+        subprocess.run(command, check=True)
+        return (tmp_path / "a.so").read_bytes()
+
+    return assemble
+
+
+needs_x86 = pytest.mark.skipif(native_arch() != "x86_64", reason="needs x86_64 instructions")
+
+
+@pytest.mark.sandbox
+@needs_x86
+@pytest.mark.parametrize(
+    ("body", "names"),
+    [
+        (" mov $0x50f, %eax\n call syscall_table\nsyscall_table: nop", []),
+        (" syscall", ["syscall"]),
+        (" .byte 0x48, 0x0f, 0x05", ["syscall"]),
+        (" .byte 0xf2, 0xf3, 0x0f, 0x31", ["rdtsc"]),
+        (" .byte 0x0f\ninside: .byte 0x05\n nop", ["syscall"]),
+        (" .byte 0xb8\ninside: rdtsc\n nop\n nop", ["rdtsc"]),
+        (" rdtscp\n rdpmc\n int $0x80\n sysenter\n int3", ["int $0x80", "rdpmc", "rdtscp", "sysenter"]),
+        # What would be left out by a listing that ends early, or skips what looks empty.
+        (" .rept 100000\n int $0x20\n .endr\n .zero 4096\n syscall", ["syscall"]),
+    ],
+)
+def test_it_finds_them_in_a_library(
+    sandbox: Sandbox, library: Callable[[str], bytes], body: str, names: list[str]
+) -> None:
+    assert scan_library(library(body), sandbox) == names
+
+
+@pytest.mark.sandbox
+@needs_x86
+def test_it_reads_large_code_to_its_end(sandbox: Sandbox, library: Callable[[str], bytes]) -> None:
+    assert scan_library(library(" .rept 1000000\n nop\n .endr\n rdtsc"), sandbox) == ["rdtsc"]
+
+
+@pytest.mark.sandbox
+@needs_x86
+def test_it_reads_no_code_that_is_too_large(
+    sandbox: Sandbox, library: Callable[[str], bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("native_bench.cpu.inspect.scan_library", None)
+    report = inspect_library(library(f" .zero {CODE_LIMIT_BYTES}, 0x90"), sandbox)
+    assert "inspect:code-size" in [finding.code for finding in report.findings]
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("data", [b"\x7fELF" + bytes(60), b"no library"])
+def test_it_takes_code_it_cannot_read_for_refused(sandbox: Sandbox, data: bytes) -> None:
+    with pytest.raises(RunEnded) as caught:
+        scan_library(data, sandbox)
+    assert (str(caught.value.verdict), caught.value.code) == ("inspect_refused", "inspect:disassembly")
+
+
+@pytest.mark.sandbox
+@needs_x86
+@pytest.mark.parametrize(
+    "tight",
+    [
+        {"tmp_bytes": 16 << 10},
+        {"file_bytes": 4 << 10},
+        {"output_bytes": 8},
+        {"wall_seconds": 0.0},
+    ],
+)
+def test_it_passes_nothing_when_it_runs_out_of_anything(
+    sandbox: Sandbox, library: Callable[[str], bytes], monkeypatch: pytest.MonkeyPatch, tight: dict[str, Any]
+) -> None:
+    monkeypatch.setattr(opcodes, "_LIMITS", replace(opcodes._LIMITS, **tight))
+    with pytest.raises(RunEnded, match="cannot be read to its end"):
+        scan_library(library(" .rept 100000\n int $0x20\n .endr"), sandbox)
+
+
+@pytest.mark.sandbox
+def test_it_takes_missing_tools_for_its_own_fault(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(opcodes, "_SCRIPT", opcodes._SCRIPT.replace("command -v objdump", "command -v no-objdump"))
+    with pytest.raises(RunEnded) as caught:
+        scan_library(b"", sandbox)
+    assert (str(caught.value.verdict), caught.value.code) == ("infra_error", "inspect:objdump")
 
 
 def test_a_report_survives_json_and_refuses_by_its_first_finding() -> None:

@@ -8,11 +8,14 @@ from pathlib import Path
 import pytest
 
 from native_bench.cpu import trusted
+from native_bench.cpu.process_set import CaseTimes, require_time
 from native_bench.job import Job
+from native_bench.outcome import RunEnded
 from native_bench.run import run_job
 from submissions.evaluation.statistics import combine_cases, ratio_interval, time_interval
+from submissions.kernel_package.problem import Case, Problem, parse_problem
 from submissions.kernel_package.schema import check_schema
-from tests.unit.native_bench.conftest import HONEST, Heard, Judge, contestant, kernel
+from tests.unit.native_bench.conftest import HONEST, PROBLEM_ID, PROBLEM_YAML, Heard, Judge, contestant, kernel
 
 pytestmark = pytest.mark.sandbox
 
@@ -32,6 +35,22 @@ def test_it_times_candidate_baseline_and_incumbent_together(judge: Judge) -> Non
     assert 0 < interval.lo <= interval.value <= interval.hi < math.inf
     times = time_interval(case["t_min_ns"])
     assert times.lo <= times.value <= times.hi
+
+
+def test_its_cold_mode_times_single_calls(judge: Judge) -> None:
+    cold = parse_problem(PROBLEM_YAML.replace(b"mode: hot", b"mode: cold"), PROBLEM_ID)
+    result = judge(HONEST, mode="ranked", problem=cold)
+    assert result["verdict"] == "ok", result["message"]
+    assert result["cases"][0]["batch_n"] == 1
+    assert 50 <= result["cases"][0]["rounds"] <= 200
+
+
+def test_it_says_what_else_the_machine_did(judge: Judge) -> None:
+    environment = judge(HONEST, mode="ranked")["environment"]
+    assert 1 <= len(environment["self_test_log_ratio"]) <= 5
+    assert environment["tsc_mhz"] > 0
+    assert environment["involuntary_switches"] >= 0
+    assert 0 <= environment["steal_share"] <= 1
 
 
 def test_it_measures_a_baseline_against_a_second_copy_of_itself(judge: Judge) -> None:
@@ -104,3 +123,24 @@ def test_its_timer_and_worker_keep_the_sanitizers_quiet(
     monkeypatch.setattr("native_bench.run.trusted_programs", lambda cache: replace(real(cache), timer=sanitized))
     result = run_job(make_job(HONEST, mode="ranked"), Heard())
     assert result["verdict"] == "ok", result["message"]
+
+
+def times_of(batch: int, case: Case) -> CaseTimes:
+    return CaseTimes(case, [], batch)
+
+
+@pytest.mark.parametrize(
+    ("baseline", "candidate", "code"),
+    [(1.0, 500.0, "time:too-short"), (1.0, 1.0, "time:too-short"), (500.0, 1.0, "time:too-fast")],
+)
+def test_it_gives_no_figure_to_a_batch_without_time(
+    problem: Problem, baseline: float, candidate: float, code: str
+) -> None:
+    times = times_of(10, problem.cases[0])
+    with pytest.raises(RunEnded) as ended:
+        require_time(times, {"candidate": {0: candidate}, "baseline": {0: baseline}})
+    assert ended.value.code == code
+
+
+def test_it_gives_a_figure_to_what_can_be_timed(problem: Problem) -> None:
+    require_time(times_of(10, problem.cases[0]), {"candidate": {0: 11.0}, "baseline": {0: 500.0}})

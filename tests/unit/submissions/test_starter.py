@@ -1,4 +1,6 @@
+import shutil
 from io import StringIO
+from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -8,6 +10,7 @@ from native_bench.host import native_arch
 from submissions.models import State, Submission, SubmitterToken
 from submissions.starter import seed_store, submit_starters
 from submissions.store import reader
+from tests.unit.native_bench.proved import PROBLEM_YAML, write_problem
 from tests.unit.submissions import zoo
 
 
@@ -36,7 +39,38 @@ def test_it_sends_every_starter_kernel_once_baselines_first(site):
     assert {row.state for row in Submission.objects.all()} == {State.QUEUED}
 
 
-def test_it_seeds_and_submits_by_command(site):
+@pytest.fixture
+def saxpy_zoo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A starter zoo of one problem that is proved, with the real one's kernels."""
+    root = write_problem(tmp_path / "problems", "Vector/saxpy/fp32")
+    shutil.copytree(starter_zoo.PROBLEMS / "Vector/saxpy/fp32/kernels", root / "Vector/saxpy/fp32/kernels")
+    monkeypatch.setattr(starter_zoo, "PROBLEMS", root)
+    return root
+
+
+@pytest.mark.sandbox
+def test_it_registers_no_problem_whose_tolerance_is_not_proved(site, saxpy_zoo):
+    loose = PROBLEM_YAML.replace("terms: 2,", 'terms: "2*1000000",')
+    write_problem(saxpy_zoo, "Vector/loose/fp32", loose)
+    (saxpy_zoo / "Vector/loose/fp32/kernels").mkdir()
+    with pytest.raises(
+        CommandError, match=r"(?s)Vector/loose/fp32: refused.*tolerance: too loose.*1 of 2 problems"
+    ):
+        call_command("seed_zoo", "--no-submit", stdout=StringIO())
+    assert not list(reader().problem_ids(reader().main_head()))
+
+
+@pytest.mark.sandbox
+def test_it_proves_a_problem_only_when_it_is_new(site, saxpy_zoo, monkeypatch):
+    call_command("seed_zoo", "--no-submit", stdout=StringIO())
+    assert [str(problem_id) for problem_id in reader().problem_ids(reader().main_head())] == ["Vector/saxpy/fp32"]
+    # Without a sandbox nothing could be proved.
+    monkeypatch.setenv("PATH", "")
+    call_command("seed_zoo", "--no-submit", stdout=StringIO())
+
+
+@pytest.mark.sandbox
+def test_it_seeds_and_submits_by_command(site, saxpy_zoo):
     out = StringIO()
     call_command("seed_zoo", "--no-submit", stdout=out)
     assert "seeded" in out.getvalue()

@@ -29,6 +29,11 @@ EXAMPLES = {
     "KERNEL_ZOO_REDIS_URL": ("redis://h:1/0", "redis://h:1/0", "h:1"),
     "KERNEL_ZOO_SECRET_KEY": ("k" * 40, "k" * 40, "short"),
     "KERNEL_ZOO_OPEN_SUBMISSIONS": ("1", True, "yes"),
+    "KERNEL_ZOO_STARTER_PROBLEMS": (
+        "GEMM/nn/fp32, Scan/inclusive/i32",
+        {"GEMM/nn/fp32", "Scan/inclusive/i32"},
+        "x",
+    ),
     "KERNEL_ZOO_SERVER_URL": ("https://zoo.example", "https://zoo.example", "zoo.example"),
     "KERNEL_ZOO_RUNNER_KEY": ("secret", "secret", ""),
     "KERNEL_ZOO_RUNNER_ARCH": ("x86_64", "x86_64", ""),
@@ -129,3 +134,8 @@ def test_it_runs_as_a_command(tmp_path):
     assert done.stderr.strip().splitlines() == [
         "kernel_zoo-server: KERNEL_ZOO_PORT must be a whole number from 1 to 65535; it is '70000'"
     ]
+
+
+@pytest.mark.parametrize(("text", "value"), [("all", None), ("none", set())])
+def test_it_reads_all_and_none_of_the_starter_zoo(text, value):
+    assert env.value_of("KERNEL_ZOO_STARTER_PROBLEMS", {"KERNEL_ZOO_STARTER_PROBLEMS": text}) == value

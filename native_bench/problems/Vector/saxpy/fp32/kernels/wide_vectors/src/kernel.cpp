@@ -2,7 +2,14 @@
 
 namespace {
 
+// One vector is one register, never more: wider ones are taken apart and spilled.
+#if defined(__AVX512F__)
 constexpr std::int64_t kLanes = 16;
+#elif defined(__AVX2__) && defined(__FMA__)
+constexpr std::int64_t kLanes = 8;
+#else
+constexpr std::int64_t kLanes = 4;
+#endif
 using Lanes = float __attribute__((vector_size(kLanes * sizeof(float)), may_alias));
 
 }  // namespace

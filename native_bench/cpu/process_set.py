@@ -1,0 +1,244 @@
+"""One set of fresh processes: a timer and a worker per contestant, and in them every case, round by round."""
+
+import math
+import random
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+
+from native_bench.bench import Bench
+from native_bench.cpu.arena import arena_bytes, lay_out, write_plan
+from native_bench.cpu.draws import DrawnSet, Draws
+from native_bench.cpu.timer import Timer, TimerSilent
+from native_bench.cpu.worker import Worker, WorkerTerms, death_of, seat, start_worker
+from native_bench.memory import SharedMemory
+from native_bench.outcome import RunEnded, infra
+from native_bench.surroundings import Surroundings, involuntary_switches
+from submissions.evaluation.verdicts import Verdict
+from submissions.kernel_package.dtypes import DTYPE_BYTES
+from submissions.kernel_package.problem import Case
+
+MAX_BATCH = 64
+_BATCH_NS = 100_000
+_SLOW_BATCH_NS = 1_000_000
+_CASE_BUDGET_NS = 1_000_000_000
+_PILOT_CALLS = 40
+_CANDIDATE_PILOT_CALLS = 5
+# Twice the spread of an empty batch: less than this beyond the handshake is no time at all.
+_RESOLUTION_NS = 100.0
+_DTYPES = ("fp64", "fp32", "fp16", "bf16", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64")
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """How many rounds a case is given, and how few it may be left with when its budget is spent."""
+
+    wanted: int
+    least: int
+
+
+HOT = Rounds(40, 8)
+# Single calls on memory in no cache spread by half their size: it takes more of them.
+COLD = Rounds(200, 50)
+SELF_TEST = Rounds(24, 8)
+
+
+@dataclass
+class CaseTimes:
+    """What was measured of one case: one value per process in every list."""
+
+    case: Case
+    sets: Sequence[DrawnSet]
+    batch: int = 0
+    rounds: list[int] = field(default_factory=list)
+    handshake_ns: list[float] = field(default_factory=list)
+    log_ratios: dict[str, list[float]] = field(default_factory=dict)
+    least_ns: dict[str, list[float]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Contest:
+    """What is timed and with what; `libraries` by role: candidate, baseline, and incumbent where there is one."""
+
+    bench: Bench
+    libraries: Mapping[str, Path]
+    draws: Draws
+    surroundings: Surroundings
+
+
+class ProcessSet:
+    """A timer and its workers, with other roles, pages, offsets and load order than the set before."""
+
+    def __init__(self, contest: Contest, label: str) -> None:
+        """`label` seeds the coin of all that differs between the sets."""
+        self._bench = contest.bench
+        self._libraries = contest.libraries
+        self._draws = contest.draws
+        self._surroundings = contest.surroundings
+        self._coin: random.Random = contest.bench.coin(label)
+        self._workers: list[Worker] = []
+        self._is_cold = contest.bench.problem.mode == "cold"
+
+    def measure(self, cases: Sequence[CaseTimes], rounds: Rounds) -> None:
+        """Time all cases, adding one value per process to each; raises RunEnded."""
+        with ExitStack() as stack:
+            timer = self._start(cases, stack)
+            begin = timer.clocks()
+            for times in cases:
+                self._measure_case(timer, times, rounds)
+            self._surroundings.tick_rates_mhz.append(begin.mhz_until(timer.clocks()))
+            pids = [timer.pid, *(worker.pid for worker in self._workers)]
+            self._surroundings.switches += sum(map(involuntary_switches, pids))
+
+    def _start(self, cases: Sequence[CaseTimes], stack: ExitStack) -> Timer:
+        problem = self._bench.problem
+        room = max(arena_bytes(problem, times.case.dims, len(times.sets)) for times in cases)
+        inputs = stack.enter_context(SharedMemory("inputs", room))
+        roles = list(self._libraries)
+        self._coin.shuffle(roles)
+        seconds = 60 + len(cases) * (10 + 4 * problem.timeout_s)
+        for role in roles:
+            terms = WorkerTerms(
+                self._bench.programs.worker, self._libraries[role], inputs, room, self._bench.worker_core, seconds
+            )
+            self._workers.append(start_worker(role, terms, self._bench.sandbox))
+            stack.callback(self._workers[-1].close)
+        memories = [
+            inputs,
+            self._draws.memory,
+            *(memory for worker in self._workers for memory in worker.memories),
+        ]
+        timer = stack.enter_context(Timer(self._bench.programs.timer, self._bench.timer_core, memories))
+        timer.ask_ok(f"inputs {inputs.fd} {inputs.size}")
+        timer.ask_ok(f"pool {self._draws.memory.fd} {self._draws.memory.size}")
+        for worker in self._workers:
+            seat(timer, worker, "time")
+        return timer
+
+    def _measure_case(self, timer: Timer, times: CaseTimes, wanted: Rounds) -> None:
+        if times.batch == 0:
+            self._open(timer, times, 1, wanted)
+            times.batch = 1 if self._is_cold else self._pilot(timer, times)
+        self._open(timer, times, times.batch, wanted)
+        handshake_ns = self._ask_ns(timer, f"null {self._index('baseline')}", times)
+        timer.send("run")
+        rounds: dict[tuple[int, int], list[int]] = {}
+        try:
+            for words in timer.lines(self._seconds(wanted)):
+                if words[0] == "flaw":
+                    raise self._flaw(words, times)
+                if words[0] == "batch":
+                    round_number, _, contestant, elapsed_ns = map(int, words[1:])
+                    rounds.setdefault((round_number, contestant), []).append(elapsed_ns)
+        except TimerSilent:
+            raise self._late("the sitting") from None
+        self._keep(times, rounds, handshake_ns)
+
+    def _seconds(self, wanted: Rounds) -> float:
+        return _CASE_BUDGET_NS / 1e9 + (wanted.least * 4 + 4) * self._bench.problem.timeout_s + 20
+
+    def _index(self, role: str) -> int:
+        return next(at for at, worker in enumerate(self._workers) if worker.role == role)
+
+    def _open(self, timer: Timer, times: CaseTimes, batch: int, wanted: Rounds) -> None:
+        """Lay out `batch` timed slots and a warm-up one, write every worker's plan, tell the timer the case."""
+        arena = lay_out(self._bench.problem, times.case.dims, batch + 1, self._coin)
+        for worker in self._workers:
+            write_plan(worker.plan, self._bench.problem, arena, times.case.dims)
+        first = times.sets[0]
+        words: list[object] = [
+            "case", self._coin.getrandbits(62), wanted.wanted, wanted.least, _CASE_BUDGET_NS,
+            self._bench.timeout_ns, batch,
+            first.begin, first.end - first.begin, len(times.sets), len(first.inputs),
+        ]  # fmt: skip
+        for span in first.inputs:
+            words += [span.index, span.elements * DTYPE_BYTES[span.tensor.dtype], span.offset - first.begin]
+        words.append(len(first.outputs))
+        for span in first.outputs:
+            words += [span.index, _DTYPES.index(span.tensor.dtype), span.elements]
+            words += [span.offset - first.begin, span.terms_offset - first.begin]
+        timer.ask_ok(" ".join(map(str, words)))
+
+    def _pilot(self, timer: Timer, times: CaseTimes) -> int:
+        """Choose the batch from the baseline's time; a much slower candidate shortens it, for both sides alike."""
+        base_ns = self._ask_ns(timer, f"pilot {self._index('baseline')} {_PILOT_CALLS}", times)
+        own_ns = self._ask_ns(timer, f"pilot {self._index('candidate')} {_CANDIDATE_PILOT_CALLS}", times)
+        null_ns = self._ask_ns(timer, f"null {self._index('baseline')}", times)
+        call_ns = max(1.0, base_ns - null_ns)
+        wanted = min(round(_BATCH_NS / call_ns), int(_SLOW_BATCH_NS / max(call_ns, own_ns - null_ns)))
+        return max(1, min(wanted, MAX_BATCH, len(times.sets) - 1))
+
+    def _ask_ns(self, timer: Timer, command: str, times: CaseTimes) -> float:
+        try:
+            words = timer.ask(command, _PILOT_CALLS * self._bench.problem.timeout_s + 20)
+        except TimerSilent:
+            raise self._late(command.partition(" ")[0]) from None
+        if words[0] == "flaw":
+            raise self._flaw(words, times)
+        return float(words[1])
+
+    def _keep(self, times: CaseTimes, rounds: Mapping[tuple[int, int], list[int]], handshake_ns: float) -> None:
+        """Per round each side counts with the lesser of its two batches, the process with its median round.
+
+        Cold calls have no floor to reach: there both batches count, and a time is the median of the rounds.
+        """
+        sides: dict[str, dict[int, float]] = {worker.role: {} for worker in self._workers}
+        for (round_number, contestant), taken in rounds.items():
+            counted = math.sqrt(math.prod(taken)) if self._is_cold else min(taken)
+            net_ns = counted - handshake_ns
+            sides[self._workers[contestant].role][round_number] = net_ns / times.batch
+        require_time(times, sides)
+        own = sides["candidate"]
+        for role, side in sides.items():
+            whole = median(side.values()) if self._is_cold else min(side.values())
+            times.least_ns.setdefault(role, []).append(whole)
+            if role != "candidate":
+                ratios = [math.log(side[number] / own[number]) for number in own]
+                times.log_ratios.setdefault(role, []).append(median(ratios))
+        times.rounds.append(len(own))
+        times.handshake_ns.append(handshake_ns)
+
+    def _late(self, what: str) -> RunEnded:
+        return RunEnded(Verdict.TIMED_OUT, "time:timed-out", f"{what} did not end in time")
+
+    def _flaw(self, words: Sequence[str], times: CaseTimes) -> RunEnded:
+        """Return how the run ends after a flaw the timer found."""
+        what, contestant, tensor, element = words[1], int(words[2]), int(words[3]), int(words[4])
+        worker = self._workers[contestant]
+        if what == "died":
+            return death_of(worker, words[5:], "time")
+        name = self._bench.problem.tensors[tensor].name
+        case = times.case.id
+        limit_s = self._bench.problem.timeout_s
+        verdict, code, message = {
+            "late": (Verdict.TIMED_OUT, "timed-out", f"a batch took more than {limit_s:g} s"),
+            "early": (Verdict.CHEAT_SUSPECTED, "done-before-go", "done was written before the batch had begun"),
+            "wrong": (
+                Verdict.WRONG_RESULT,
+                "wrong-result",
+                f"{name} is wrong at element {element} of a timed call",
+            ),
+            "wrong_at_done": (
+                Verdict.CHEAT_SUSPECTED,
+                "wrong-at-done",
+                f"{name} was not finished (element {element}) when the kernel said it was done",
+            ),
+            "red_zone": (Verdict.WRONG_RESULT, "out-of-bounds", f"a timed call wrote outside of {name}"),
+        }[what]
+        if worker.role != "candidate":
+            return infra(f"time:{worker.role}-{code}", f"the {worker.role} itself failed: {message}")
+        limit = {"limit": f"{limit_s:g} s"} if what == "late" else {}
+        return RunEnded(verdict, f"time:{code}", f"case {case}: {message}", case=case, **limit)
+
+
+def require_time(times: CaseTimes, sides: Mapping[str, Mapping[int, float]]) -> None:
+    """Raise RunEnded when batches take no longer than empty ones: nothing can be said of such a case."""
+    short = [role for role, side in sides.items() if min(side.values()) * times.batch < _RESOLUTION_NS]
+    if "baseline" in short:
+        message = f"case {times.case.id}: the baseline's batch is too short to be timed; it needs larger sizes"
+        raise RunEnded(Verdict.UNSTABLE, "time:too-short", message, case=times.case.id)
+    if short:
+        message = f"case {times.case.id}: the {short[0]}'s batch takes no time: no machine computes it that fast"
+        raise RunEnded(Verdict.CHEAT_SUSPECTED, "time:too-fast", message, case=times.case.id)

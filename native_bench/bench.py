@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 import random
+import time
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -19,6 +20,23 @@ class Reporter(Protocol):
     def progress(self, fraction: float) -> None: ...
 
     def log(self, text: str) -> None: ...
+
+
+class Deadline:
+    """A moment after which a stage is over, whoever is slow."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self._end = time.monotonic() + seconds
+
+    @property
+    def left(self) -> float:
+        """Seconds that are left, never negative."""
+        return max(0.0, self._end - time.monotonic())
+
+    @property
+    def is_over(self) -> bool:
+        return self.left == 0.0
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ from native_bench.cpu.trusted import TrustedPrograms
 from native_bench.host import caches, cpu_model
 from native_bench.outcome import RunEnded, infra
 from submissions.evaluation.records import parse_timestamp, timestamp
-from submissions.evaluation.roofline import Level, Limits
+from submissions.evaluation.roofline import Level, Limits, floor, sol_time_ns
+from submissions.kernel_package.problem import Case, Problem
 
 _FRESH = timedelta(days=1)
 _FILE = "roofline.json"
@@ -88,6 +89,28 @@ def measure_again(programs: TrustedPrograms, core: int, cache: ContentCache) -> 
     if kept is None or not kept.is_fresh():
         return _keep(cache, key, seen)
     return _keep(cache, key, Roofline(kept.cpu, core, kept.measured_at, seen.limits.greatest(kept.limits)))
+
+
+def nearness(problem: Problem, case: Case, batch: int, t_ns: float, limits: Limits | None) -> dict[str, Any]:
+    """Return what a timed case's record says of the limit, for one call's time; all None where it can't be told.
+
+    The set that has to fit a cache is what the `batch` timed calls touch: the worker reads all of it, and nothing
+    else, just before the clock starts.
+    """
+    sol = sol_time_ns(
+        problem.bytes_min_of(case.dims),
+        problem.flops_of(case.dims),
+        problem.unit,
+        batch * problem.tensor_bytes_of(case.dims),
+        problem.mode,
+        limits,
+    )
+    return {
+        "t_sol_ns": sol and sol.ns,
+        "bound": sol and sol.bound,
+        "sol_level": sol and sol.level,
+        "sol_floor": floor(t_ns, sol),
+    }
 
 
 def levels_to_measure(sizes: Mapping[str, int], physical_bytes: int) -> tuple[Level, ...]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
-from native_bench.bench import Bench, Reporter, seed_of
+from native_bench.bench import Bench, Deadline, Reporter, seed_of
 from native_bench.cache import ContentCache
 from native_bench.cpu.build import Kernel, Library, build
 from native_bench.cpu.check import HIDDEN_CASE, Item, check, check_items
@@ -21,12 +21,18 @@ from native_bench.harness import harness_version
 from native_bench.host import core_pair, host_record, usable_cores
 from native_bench.job import Contestant, Job
 from native_bench.outcome import RunEnded, infra
+from native_bench.roofline import Roofline, measure, measure_again, nearness
 from native_bench.sandbox.interface import Sandbox, SandboxMissing
 from native_bench.sandbox.opening import open_sandbox
 from native_bench.surroundings import Surroundings
+from submissions.evaluation.statistics import time_interval
 from submissions.evaluation.verdicts import Evidence, Verdict
+from submissions.kernel_package.problem import Problem
 
 CACHE_BYTES = 2 << 30
+# A daemon gives a run ten minutes; the stages end before it does, and say who was slow.
+TIME_SECONDS = 240
+CHECK_SECONDS = 120
 
 
 @dataclass
@@ -41,6 +47,19 @@ class _Progress:
     errors: dict[str, float] = field(default_factory=dict)
     times: list[CaseTimes] = field(default_factory=list)
     surroundings: Surroundings | None = None
+    roofline: Roofline | None = None
+    nearness: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def set_against(self, problem: Problem, roofline: Roofline) -> None:
+        """Say of each timed case how near the limit it comes."""
+        self.roofline = roofline
+        for times in self.times:
+            time_ns = time_interval(times.least_ns["candidate"]).value
+            self.nearness[times.case.id] = nearness(problem, times.case, times.batch, time_ns, roofline.limits)
+
+    @property
+    def is_below_floor(self) -> bool:
+        return any(near["sol_floor"] == "violated" for near in self.nearness.values())
 
 
 def run_job(job: Job, reporter: Reporter) -> dict[str, Any]:
@@ -65,13 +84,14 @@ def _run(job: Job, progress: _Progress, reporter: Reporter) -> None:
         libraries = _build(job, bench, cache, progress)
         with _stage("check", progress, reporter):
             draws.ready()
-            progress.errors = check(bench, libraries["candidate"].path, items, draws)
+            progress.errors = check(bench, libraries["candidate"].path, items, draws, Deadline(CHECK_SECONDS))
         if job.is_timed:
             with _stage("time", progress, reporter):
                 progress.surroundings = Surroundings((bench.timer_core, bench.worker_core))
                 paths = {role: library.path for role, library in libraries.items()}
-                _time(job, Contest(bench, paths, draws, progress.surroundings), cases)
+                _time(job, Contest(bench, paths, draws, progress.surroundings, Deadline(TIME_SECONDS)), cases)
             progress.times = cases
+            _look_at_limits(bench, cache, progress)
     finally:
         draws.close()
     with _stage("report", progress, reporter):
@@ -163,6 +183,23 @@ def _time(job: Job, contest: Contest, cases: Sequence[CaseTimes]) -> None:
     sit(contest, cases, job.processes, job.best_speedup)
 
 
+def _look_at_limits(bench: Bench, cache: ContentCache, progress: _Progress) -> None:
+    """Set the times against this core's measured roofline; who is faster than it allows is held for a person."""
+    try:
+        roofline = measure(bench.programs, bench.worker_core, cache)
+        progress.set_against(bench.problem, roofline)
+        if progress.is_below_floor:
+            progress.set_against(bench.problem, measure_again(bench.programs, bench.worker_core, cache))
+    except RunEnded as end:
+        # A figure stands without its limit.
+        bench.reporter.log(end.message)
+        return
+    if progress.is_below_floor:
+        cases = [case for case, near in progress.nearness.items() if near["sol_floor"] == "violated"]
+        message = "faster than this machine's measured limits allow"
+        progress.details["integrity"] = [{"code": "time:below-limit", "message": message, "cases": cases}]
+
+
 def _result(job: Job, progress: _Progress, ended: RunEnded) -> dict[str, Any]:
     # A compile log stands in the details of a failed build already.
     details = {**progress.details, "compile_log": progress.log, **ended.details}
@@ -182,6 +219,7 @@ def _result(job: Job, progress: _Progress, ended: RunEnded) -> dict[str, Any]:
         "environment": {
             **host_record(),
             **(progress.surroundings.as_json() if progress.surroundings else {}),
+            "roofline": progress.roofline.as_json() if progress.roofline else None,
             "isolation": progress.isolation,
             "flags": [*COMPILE_FLAGS, *LINK_FLAGS],
         },
@@ -197,7 +235,10 @@ def _told_stages_ms(progress: _Progress, ended: RunEnded) -> dict[str, float]:
 
 def _cases(job: Job, progress: _Progress) -> list[dict[str, Any]]:
     """Return the public cases as a run record has them; without times where the run was not timed to its end."""
-    timed = {times.case.id: _timed_case(times) for times in progress.times}
+    timed = {
+        times.case.id: {**_timed_case(times), **progress.nearness.get(times.case.id, {})}
+        for times in progress.times
+    }
     return [
         {"id": case.id, "max_scaled_error": progress.errors[case.id], **timed.get(case.id, {})}
         for case in job.problem.cases

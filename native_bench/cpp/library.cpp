@@ -1,6 +1,5 @@
 #include "library.hpp"
 
-#include <alloca.h>
 #include <dlfcn.h>
 #include <link.h>
 #include <sys/auxv.h>
@@ -103,14 +102,14 @@ std::uintptr_t stack_end() {
     return round_up(reinterpret_cast<std::uintptr_t>(name) + std::strlen(name) + 1 + sizeof(std::uint64_t));
 }
 
-// Without a call in it: memset's return address would lie below the limit.
+// Through a bare pointer, to the last byte of the limit: a call or an alloca would leave a rest there.
 [[gnu::noinline]] void wipe_free_stack(std::uintptr_t end) {
-    const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
-    constexpr std::size_t own_frame_bytes = 64;
-    const std::size_t words = (here - (end - kStackBytes) - own_frame_bytes) / sizeof(std::uint64_t);
-    auto* below = static_cast<volatile std::uint64_t*>(alloca(words * sizeof(std::uint64_t)));
-    for (std::size_t i = 0; i < words; ++i) {
-        below[i] = 0xa5a5a5a5a5a5a5a5U;
+    constexpr std::uintptr_t own_frame_bytes = 128;
+    const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) - own_frame_bytes;
+    auto* word = reinterpret_cast<volatile std::uint64_t*>(end - kStackBytes);
+    auto* const last = reinterpret_cast<volatile std::uint64_t*>(here);
+    for (; word < last; ++word) {
+        *word = 0xa5a5a5a5a5a5a5a5U;
     }
 }
 

@@ -6,6 +6,7 @@
 #include <bit>
 #include <chrono>
 #include <cstring>
+#include <numeric>
 #include <ostream>
 #include <thread>
 #include <utility>
@@ -17,10 +18,12 @@ namespace zoo {
 namespace {
 
 constexpr std::size_t kRedZoneBytes = 512;
-constexpr std::size_t kPartBytes = 4096;
-constexpr std::size_t kSnapshotBytes = 64 * 1024;
+constexpr std::size_t kLineBytes = 64;
+constexpr std::size_t kSnapshotLines = 160;
 constexpr std::size_t kJudgedElements = std::size_t{1} << 18U;
 constexpr std::size_t kNullBatches = 101;
+constexpr std::size_t kLeastPilotCalls = 3;
+constexpr std::uint64_t kPilotBudgetNs = 200'000'000;
 constexpr std::size_t kPage = 4096;
 
 // The first byte behind the slots' outputs and their red zones, rounded up to a page.
@@ -70,7 +73,7 @@ Sitting::Sitting(std::span<Contestant> contestants, const Mapping& inputs, const
       outputs_end_(end_of_outputs(contestants.front().plan(), terms.batch + 1)),
       gaps_(gaps_between_outputs(contestants.front().plan(), terms.batch + 1, outputs_end_)),
       set_of_slot_(terms.batch + 1),
-      snapshot_(kSnapshotBytes + kPartBytes) {}
+      snapshot_(kSnapshotLines * kLineBytes) {}
 
 bool Sitting::fail(std::string what, std::size_t contestant, std::size_t tensor, std::size_t at) {
     flaw_ = {std::move(what), contestant, tensor, at};
@@ -153,7 +156,7 @@ bool Sitting::batch(std::size_t index, std::uint64_t& elapsed_ns) {
     std::vector<std::size_t> every(order_);
     every.push_back(warm_slot);
     poison_outputs(contestant, every);
-    plan_snapshot(order_);
+    plan_snapshot();
     if (!make_ready(index, order_)) {
         return false;
     }
@@ -165,40 +168,34 @@ bool Sitting::batch(std::size_t index, std::uint64_t& elapsed_ns) {
     return contestant.stop() ? judge(index, order_) : fail("died", index);
 }
 
-void Sitting::plan_parts(std::size_t slot, std::size_t output, std::size_t& at) {
-    const PoolOutput& shape = sets_.outputs[output];
-    const std::size_t element = size_of(shape.dtype);
-    const std::size_t per_part = kPartBytes / element;
-    const std::size_t parts = (shape.elements + per_part - 1) / per_part;
-    for (const std::size_t part : coin_.permutation(parts)) {
-        if (at >= kSnapshotBytes) {
-            return;
-        }
-        const std::size_t begin = part * per_part;
-        const std::size_t elements = std::min(per_part, shape.elements - begin);
-        parts_.push_back({output, slot, begin, elements, at});
-        at += kPartBytes;
+// Lines drawn from all outputs of the batch alike: whichever part a kernel leaves for later, some of them lie in it,
+// and the first is read within a tenth of a microsecond.
+void Sitting::plan_snapshot() {
+    std::vector<std::size_t> lines_of(sets_.outputs.size());
+    std::ranges::transform(sets_.outputs, lines_of.begin(), [](const PoolOutput& output) {
+        return (output.elements * size_of(output.dtype) + kLineBytes - 1) / kLineBytes;
+    });
+    const std::size_t per_slot = std::accumulate(lines_of.begin(), lines_of.end(), std::size_t{0});
+    const std::size_t all = per_slot * order_.size();
+    std::vector<std::size_t> chosen;
+    if (all <= kSnapshotLines) {
+        chosen = coin_.permutation(all);
+    } else {
+        chosen.resize(kSnapshotLines);
+        std::ranges::generate(chosen, [&] { return coin_.below(all); });
     }
-}
-
-// The last call's output always (it is what an early `done` endangers), others as far as they fit.
-void Sitting::plan_snapshot(std::span<const std::size_t> timed) {
     parts_.clear();
-    std::size_t at = 0;
-    std::vector<std::size_t> others(timed.begin(), timed.end());
-    if (others.empty()) {
-        return;
-    }
-    const std::size_t last = others.back();
-    others.pop_back();
-    coin_.shuffle(std::span<std::size_t>(others));
-    others.insert(others.begin(), last);
-    for (const std::size_t slot : others) {
-        for (std::size_t output = 0; output < sets_.outputs.size(); ++output) {
-            plan_parts(slot, output, at);
+    for (const std::size_t line : chosen) {
+        std::size_t at = line % per_slot;
+        std::size_t output = 0;
+        while (at >= lines_of[output]) {
+            at -= lines_of[output++];
         }
+        const std::size_t per_line = kLineBytes / size_of(sets_.outputs[output].dtype);
+        const std::size_t begin = at * per_line;
+        const std::size_t elements = std::min(per_line, sets_.outputs[output].elements - begin);
+        parts_.push_back({output, order_[line / per_slot], begin, elements, parts_.size() * kLineBytes});
     }
-    coin_.shuffle(std::span<Part>(parts_));
 }
 
 void Sitting::take_snapshot(const Contestant& contestant) {
@@ -303,7 +300,8 @@ bool Sitting::measure_null(std::size_t contestant, std::uint64_t& median_ns) {
 
 bool Sitting::least_call(std::size_t contestant, std::size_t calls, std::uint64_t& least_ns) {
     least_ns = ~std::uint64_t{0};
-    for (std::size_t i = 0; i < calls; ++i) {
+    const std::uint64_t begin = now_ns();
+    for (std::size_t i = 0; i < calls && (i < kLeastPilotCalls || now_ns() - begin < kPilotBudgetNs); ++i) {
         std::uint64_t elapsed_ns = 0;
         deal();
         if (!batch(contestant, elapsed_ns)) {

@@ -65,7 +65,7 @@ public:
     // The median of what an empty batch takes. Asked of the baseline only: a contestant could stretch its own.
     bool measure_null(std::size_t contestant, std::uint64_t& median_ns);
 
-    // The least of `calls` batches of one call: the pilot.
+    // The least of up to `calls` batches of one call, fewer where they are long: the pilot.
     bool least_call(std::size_t contestant, std::size_t calls, std::uint64_t& least_ns);
 
     // All rounds; writes one line "batch ROUND HALF CONTESTANT NS" each. False: see flaw().
@@ -74,7 +74,7 @@ public:
     [[nodiscard]] const Flaw& flaw() const { return flaw_; }
 
 private:
-    // A piece of one output, copied at `done`.
+    // A line of one output, copied at `done`.
     struct Part {
         std::size_t output;
         std::size_t slot;
@@ -90,8 +90,7 @@ private:
     bool unjudged(std::size_t index, std::span<const std::size_t> slots, std::uint64_t& elapsed_ns);
     bool make_ready(std::size_t index, std::span<const std::size_t> slots);
     bool reply_is_done(Reply reply, std::size_t index);
-    void plan_snapshot(std::span<const std::size_t> timed);
-    void plan_parts(std::size_t slot, std::size_t output, std::size_t& at);
+    void plan_snapshot();
     void take_snapshot(const Contestant& contestant);
     bool judge(std::size_t index, std::span<const std::size_t> slots);
     bool judge_slot(std::size_t index, std::size_t slot);

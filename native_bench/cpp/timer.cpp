@@ -2,7 +2,7 @@
 //
 // It reads commands (words and numbers) on stdin and answers in lines on stdout:
 //   inputs FD BYTES | pool FD BYTES                             -> ok
-//   contestant PID DOOR PLAN OUTPUTS OUTPUTS_BYTES              -> ok | late | died OBITUARY | untraceable WHY
+//   contestant PID DOOR PLAN OUTPUTS OUTPUTS_BYTES              -> ok | late | gone WHY | died OBITUARY | untraceable WHY
 //   call CONTESTANT TIMEOUT_NS                                  -> done | late | early | died OBITUARY
 //   case SEED ROUNDS LEAST BUDGET_NS TIMEOUT_NS BATCH  BASE STRIDE SETS
 //        INPUTS {TENSOR BYTES OFFSET}  OUTPUTS {TENSOR DTYPE ELEMENTS LO HI}             -> ok
@@ -87,7 +87,7 @@ private:
         contestants_.emplace_back(pid, std::move(door), std::move(plan), std::move(outputs));
         Contestant& newcomer = contestants_.back();
         if (!newcomer.seize()) {
-            std::cout << "untraceable " << std::strerror(errno) << std::endl;
+            std::cout << (errno == ESRCH ? "gone " : "untraceable ") << std::strerror(errno) << std::endl;
             return true;
         }
         // It is left running until it is sealed: the worker has still its library to load.

@@ -9,9 +9,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cinttypes>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <string>
+#include <vector>
 
 #include "door.hpp"
 #include "library.hpp"
@@ -106,6 +112,13 @@ inline void drain_stores() {
 #endif
 }
 
+// The one flag that a tracer cannot put back (ID) is a bit to remember by.
+inline void reset_flags() {
+#if defined(__x86_64__)
+    __builtin_ia32_writeeflags_u64(0x202);
+#endif
+}
+
 std::uint64_t await_token(const std::atomic<std::uint64_t>& flag) {
     std::uint64_t token = 0;
     while (token == 0) {
@@ -129,6 +142,7 @@ public:
         door_.outputs_address = reinterpret_cast<std::uintptr_t>(regions_.outputs.data());
         door_.sealed.store(1, std::memory_order_release);
         const std::uint64_t prepared = await_token(door_.prepare);
+        reset_flags();
         wipe_free_stack(library_.stack_end);
         restore(library_);
         take_arguments();
@@ -163,6 +177,33 @@ private:
     std::array<Call, kMaxSlots> calls_{};
 };
 
+struct Range {
+    std::uintptr_t begin;
+    std::size_t bytes;
+};
+
+// The system's clock pages, which can be read without a system call or a counter.
+std::vector<Range> find_clock_pages() {
+    std::ifstream maps("/proc/self/maps");
+    std::vector<Range> pages;
+    for (std::string line; std::getline(maps, line);) {
+        std::uintptr_t begin = 0;
+        std::uintptr_t end = 0;
+        const bool is_clock = line.find("[vvar") != std::string::npos || line.find("[vdso]") != std::string::npos;
+        if (is_clock && std::sscanf(line.c_str(), "%" SCNxPTR "-%" SCNxPTR, &begin, &end) == 2) {
+            pages.push_back({begin, end - begin});
+        }
+    }
+    return pages;
+}
+
+// After the last use of the dynamic linker, which keeps one of them in its list of libraries.
+bool unmap_all(const std::vector<Range>& pages) {
+    return std::ranges::all_of(pages, [](const Range& page) {
+        return munmap(reinterpret_cast<void*>(page.begin), page.bytes) == 0;
+    });
+}
+
 void pin(int cpu) {
     cpu_set_t set;
     CPU_ZERO(&set);
@@ -189,6 +230,7 @@ int main(int argc, char** argv) {
     }
     const rlimit stack{kStackBytes, kStackBytes};
     setrlimit(RLIMIT_STACK, &stack);
+    const std::vector<Range> clock_pages = find_clock_pages();
     // Before the library is loaded: its constructors must find no descriptor to map or write.
     if (close_range(0, ~0U, 0) != 0 || !seal_for_loading()) {
         return kSeal;
@@ -199,7 +241,7 @@ int main(int argc, char** argv) {
         return kLoad;
     }
     static Server server(regions, library);
-    if (!seal_for_serving()) {
+    if (!unmap_all(clock_pages) || !seal_for_serving()) {
         return kSeal;
     }
     server.serve();

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from native_bench.bench import Bench, seed_of
+from native_bench.bench import Bench, Deadline, seed_of
 from native_bench.cpu.arena import RED_ZONE_BYTES, Arena, Place, arena_bytes, lay_out, write_order, write_plan
 from native_bench.cpu.bounds import FirstWrong
 from native_bench.cpu.draws import Draw, DrawnSet, Draws, Span
@@ -63,7 +63,9 @@ def check_items(
     ]
 
 
-def check(bench: Bench, library: Path, items: Sequence[Item], draws: Draws) -> dict[str, float]:
+def check(
+    bench: Bench, library: Path, items: Sequence[Item], draws: Draws, deadline: Deadline
+) -> dict[str, float]:
     """Return the greatest scaled error of each public case; raises RunEnded on the first thing wrong.
 
     `draws` begins with the items' sets, in order.
@@ -77,7 +79,7 @@ def check(bench: Bench, library: Path, items: Sequence[Item], draws: Draws) -> d
             with Timer(bench.programs.timer, bench.timer_core, (inputs, *worker.memories)) as timer:
                 timer.ask_ok(f"inputs {inputs.fd} {inputs.size}")
                 seat(timer, worker, "check")
-                return _check_all(_Table(bench, timer, worker, inputs, draws), items)
+                return _check_all(_Table(bench, timer, worker, inputs, draws, deadline), items)
         finally:
             worker.close()
 
@@ -114,6 +116,7 @@ class _Table:
     worker: Worker
     inputs: SharedMemory
     draws: Draws
+    deadline: Deadline
 
     def check(self, item: Item, drawn: DrawnSet) -> float:
         """Run the item at two places with two poisons; return the greatest scaled error."""
@@ -157,6 +160,9 @@ class _Table:
 
     def _call(self, item: Item, arena: Arena) -> None:
         seconds = self.bench.problem.timeout_s
+        if self.deadline.is_over:
+            limit = f"{self.deadline.seconds:g} s"
+            raise _refused(item, Verdict.TIMED_OUT, "too-slow", f"all calls took more than {limit}", limit)
         try:
             reply, *obituary = self.timer.ask(f"call 0 {self.bench.timeout_ns}", 3 * seconds + 10)
         except TimerSilent:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 
-from native_bench.bench import Bench
+from native_bench.bench import Bench, Deadline
 from native_bench.cpu.arena import arena_bytes, lay_out, write_plan
 from native_bench.cpu.draws import DrawnSet, Draws
 from native_bench.cpu.timer import Timer, TimerSilent
@@ -66,6 +66,7 @@ class Contest:
     libraries: Mapping[str, Path]
     draws: Draws
     surroundings: Surroundings
+    deadline: Deadline
 
 
 class ProcessSet:
@@ -77,6 +78,7 @@ class ProcessSet:
         self._libraries = contest.libraries
         self._draws = contest.draws
         self._surroundings = contest.surroundings
+        self._deadline = contest.deadline
         self._coin: random.Random = contest.bench.coin(label)
         self._workers: list[Worker] = []
         self._is_cold = contest.bench.problem.mode == "cold"
@@ -98,7 +100,8 @@ class ProcessSet:
         inputs = stack.enter_context(SharedMemory("inputs", room))
         roles = list(self._libraries)
         self._coin.shuffle(roles)
-        seconds = 60 + len(cases) * (10 + 4 * problem.timeout_s)
+        # Behind the deadline: of two workers started one after the other neither is ended by its limit before it.
+        seconds = 60 + 2 * self._deadline.seconds
         for role in roles:
             terms = WorkerTerms(
                 self._bench.programs.worker, self._libraries[role], inputs, room, self._bench.worker_core, seconds
@@ -126,18 +129,15 @@ class ProcessSet:
         timer.send("run")
         rounds: dict[tuple[int, int], list[int]] = {}
         try:
-            for words in timer.lines(self._seconds(wanted)):
+            for words in timer.lines(self._deadline.left):
                 if words[0] == "flaw":
                     raise self._flaw(words, times)
                 if words[0] == "batch":
                     round_number, _, contestant, elapsed_ns = map(int, words[1:])
                     rounds.setdefault((round_number, contestant), []).append(elapsed_ns)
         except TimerSilent:
-            raise self._late("the sitting") from None
+            raise self._late() from None
         self._keep(times, rounds, handshake_ns)
-
-    def _seconds(self, wanted: Rounds) -> float:
-        return _CASE_BUDGET_NS / 1e9 + (wanted.least * 4 + 4) * self._bench.problem.timeout_s + 20
 
     def _index(self, role: str) -> int:
         return next(at for at, worker in enumerate(self._workers) if worker.role == role)
@@ -172,9 +172,9 @@ class ProcessSet:
 
     def _ask_ns(self, timer: Timer, command: str, times: CaseTimes) -> float:
         try:
-            words = timer.ask(command, _PILOT_CALLS * self._bench.problem.timeout_s + 20)
+            words = timer.ask(command, self._deadline.left)
         except TimerSilent:
-            raise self._late(command.partition(" ")[0]) from None
+            raise self._late() from None
         if words[0] == "flaw":
             raise self._flaw(words, times)
         return float(words[1])
@@ -200,8 +200,10 @@ class ProcessSet:
         times.rounds.append(len(own))
         times.handshake_ns.append(handshake_ns)
 
-    def _late(self, what: str) -> RunEnded:
-        return RunEnded(Verdict.TIMED_OUT, "time:timed-out", f"{what} did not end in time")
+    def _late(self) -> RunEnded:
+        seconds = self._deadline.seconds
+        message = f"timing was not done after {seconds:g} s: the kernel is far too slow beside the baseline"
+        return RunEnded(Verdict.TIMED_OUT, "time:too-slow", message, limit=f"{seconds:g} s")
 
     def _flaw(self, words: Sequence[str], times: CaseTimes) -> RunEnded:
         """Return how the run ends after a flaw the timer found."""

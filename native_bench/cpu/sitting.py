@@ -16,7 +16,7 @@ _POOL_BYTES = 16 << 20
 _USELESS = {
     "contended": "other work took the machine",
     "clock": "the machine's clock did not run evenly",
-    "ambiguous": "the processes disagree, though the machine was quiet",
+    "ambiguous": "the baseline's own times disagree, though the machine was quiet",
 }
 
 
@@ -43,7 +43,9 @@ def sit(contest: Contest, cases: Sequence[CaseTimes], processes: int, best_speed
         bench.reporter.progress(min(1.0, len(values) / processes))
         if is_enough(values, processes, log_best):
             break
-    reason = why_useless(values, surroundings.is_contended, surroundings.clock_drift > CLOCK_DRIFT)
+    reason = why_useless(
+        _baseline_logs(bench.problem, cases), surroundings.is_contended, surroundings.clock_drift > CLOCK_DRIFT
+    )
     if reason is not None:
         message = f"no figure can be made of this sitting: {_USELESS[reason]}"
         raise RunEnded(Verdict.UNSTABLE, f"time:{reason}", message)
@@ -52,6 +54,16 @@ def sit(contest: Contest, cases: Sequence[CaseTimes], processes: int, best_speed
 def _combined(problem: Problem, cases: Sequence[CaseTimes]) -> list[float]:
     """Return ln(baseline / candidate) over all cases, one value per process so far."""
     return combine_cases([(problem.weights[times.case.id], times.log_ratios["baseline"]) for times in cases])
+
+
+def _baseline_logs(problem: Problem, cases: Sequence[CaseTimes]) -> list[float]:
+    """Return the log of the baseline's time over all cases, one value per process: no candidate can spread it."""
+    return combine_cases(
+        [
+            (problem.weights[times.case.id], [math.log(value) for value in times.least_ns["baseline"]])
+            for times in cases
+        ]
+    )
 
 
 def _test_yourself(contest: Contest, cases: Sequence[CaseTimes]) -> None:

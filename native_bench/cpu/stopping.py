@@ -6,7 +6,7 @@ from typing import Literal
 from submissions.evaluation.statistics import log_interval
 
 MOST_PROCESSES = 9
-# A wider interval (half-width, in logs) is worth more processes; one wider than the second is no figure at all.
+# A wider interval (half-width, in logs) is worth more processes; a baseline as wide as the second is no measure.
 _WIDE = 0.05
 _USELESS = 0.25
 # Equal libraries must come out equal within this before anything else is timed.
@@ -31,11 +31,15 @@ def is_enough(log_ratios: Sequence[float], least: int, log_best: float | None) -
     return not beats_best and (figure.hi - figure.lo) / 2 <= _WIDE
 
 
-def why_useless(log_ratios: Sequence[float], is_contended: bool, is_clock_unsteady: bool) -> Reason | None:
-    """Return why no figure may be made of these process values, None where one may."""
+def why_useless(baseline_logs: Sequence[float], is_contended: bool, is_clock_unsteady: bool) -> Reason | None:
+    """Return why no figure may be made of a sitting, None where one may.
+
+    Judged by the log of the baseline's time in each process: an entrant that makes its own times spread gets the
+    wide interval that it has earned, not another try.
+    """
     if is_clock_unsteady:
         return "clock"
-    figure = log_interval(log_ratios)
+    figure = log_interval(baseline_logs)
     if (figure.hi - figure.lo) / 2 <= _USELESS:
         return None
     return "contended" if is_contended else "ambiguous"

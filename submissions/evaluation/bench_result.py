@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from submissions.evaluation.roofline import sol_score
 from submissions.evaluation.speedup import speedup_over
 from submissions.evaluation.statistics import Interval, ratio_interval, time_interval
 from submissions.kernel_package.errors import Broken
@@ -79,15 +80,21 @@ def _case(figures: Mapping[str, Any], problem: Problem) -> dict[str, Any]:
     time = time_interval(figures["t_min_ns"])
     t_sol_ns = figures.get("t_sol_ns")
     error = figures.get("max_scaled_error")
+    base_time = time_interval(figures["base_t_min_ns"])
+    score = sol_score(time.value, base_time.value, t_sol_ns)
     return {
         "id": case.id,
         "t_ns": _interval(time),
-        "base_t_ns": _interval(time_interval(figures["base_t_min_ns"])),
+        "base_t_ns": _interval(base_time),
         "speedup": _interval(ratio_interval(figures["log_ratio"]["baseline"])),
         # Bytes per ns are GB/s, operations per ns are GFLOP/s.
         "achieved_gbs": rounded(problem.bytes_min_of(case.dims) / time.value),
         "achieved_gflops": rounded(problem.flops_of(case.dims) / time.value),
+        "t_sol_ns": None if t_sol_ns is None else rounded(t_sol_ns),
+        "bound": figures.get("bound"),
+        "sol_level": figures.get("sol_level"),
         "sol_fraction": None if t_sol_ns is None else rounded(t_sol_ns / time.value),
+        "sol_score": None if score is None else rounded(score),
         "max_scaled_error": None if error is None else rounded(error),
     }
 

@@ -119,11 +119,11 @@ def sol_time_ns(
     if not tiers or compute_ns is None:
         return None
     moved = max(0, bytes_min)
-    memory_ns = moved * _ns_per_byte(tiers, working_set_bytes)
+    memory_ns = moved * _ns_per_byte(tiers, working_set_bytes, mode)
     ns = max(memory_ns, compute_ns)
     if ns <= 0:
         return None
-    least_ns = min(ns, max(moved * _least_ns_per_byte(tiers, working_set_bytes), compute_ns))
+    least_ns = min(ns, max(moved * _least_ns_per_byte(tiers, working_set_bytes, mode), compute_ns))
     return SolTime(ns, "memory" if memory_ns >= compute_ns else "compute", tiers[-1].level.name, least_ns)
 
 
@@ -181,15 +181,15 @@ def _tiers(levels: Sequence[Level], working_set_bytes: int, mode: str) -> list[_
         if rate <= 0:
             return []
         tiers.append(_Tier(level, 1e9 / rate))
-        if mode == "hot" and level.holds(working_set_bytes):
-            return tiers
-        if mode == "cold" and level.capacity_bytes is None:
-            return tiers[-1:]
+        if level.capacity_bytes is None or (mode == "hot" and level.holds(working_set_bytes)):
+            return tiers if mode in ("hot", "cold") else []
     return []
 
 
-def _ns_per_byte(tiers: Sequence[_Tier], working_set_bytes: int) -> float:
-    """Return the mean over a set of which each level serves what it can hold beyond the level before."""
+def _ns_per_byte(tiers: Sequence[_Tier], working_set_bytes: int, mode: str) -> float:
+    """Return the mean over a set of which, if hot, each level serves what it can hold beyond the level before."""
+    if mode == "cold":
+        return tiers[-1].ns_per_byte
     size = max(1, working_set_bytes)
     total, reached = 0.0, 0
     for tier in tiers:
@@ -199,9 +199,12 @@ def _ns_per_byte(tiers: Sequence[_Tier], working_set_bytes: int) -> float:
     return total
 
 
-def _least_ns_per_byte(tiers: Sequence[_Tier], working_set_bytes: int) -> float:
+def _least_ns_per_byte(tiers: Sequence[_Tier], working_set_bytes: int, mode: str) -> float:
     """Return what a byte took in the largest measured set that is no larger than this one: no set moves faster
-    than a smaller one, wherever the caches really end."""
+    than a smaller one, wherever the caches really end. Of a cold set what is written may go no farther than the
+    nearest level until the clock has stopped."""
+    if mode == "cold":
+        return tiers[0].ns_per_byte
     measured = [tier.ns_per_byte for tier in tiers if tier.level.measured_bytes <= working_set_bytes]
     return measured[-1] if measured else tiers[0].ns_per_byte
 

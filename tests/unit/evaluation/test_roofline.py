@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from submissions.evaluation.roofline import (
@@ -52,6 +52,7 @@ def sol(bytes_min: int, flops: int, working_set: int, mode: str = "hot", limits:
         (64 * KIB, "L2", 7.5, 5),
         (512 * KIB, "L2", 5 / 16 + 10 * 15 / 16, 5 / 16 + 10 * 15 / 16),
         (MIB, "L3", 5 / 32 + 10 * 15 / 32 + 20 / 2, 10),
+        (8 * MIB, "L3", 5 / 256 + 10 * 15 / 256 + 20 * 15 / 16, 5 / 256 + 10 * 15 / 256 + 20 * 15 / 16),
         (64 * MIB, "DRAM", 5 / 2048 + 10 * 15 / 2048 + 20 * 63 / 128 + 100 / 2, 20),
         (1 << 40, "DRAM", 100, 100),
     ],
@@ -65,9 +66,9 @@ def test_it_takes_the_smallest_level_that_holds_the_set_and_what_the_nearer_ones
     assert found.least_ns == pytest.approx(least_ns, rel=2e-4)
 
 
-def test_it_takes_memory_for_a_cold_set_of_any_size() -> None:
+def test_it_takes_memory_for_a_cold_set_of_any_size_though_what_is_written_may_not_get_there() -> None:
     found = sol(1000, 0, 1, "cold")
-    assert (found.level, found.ns, found.least_ns) == ("DRAM", pytest.approx(100), pytest.approx(100))
+    assert (found.level, found.ns, found.least_ns) == ("DRAM", pytest.approx(100), pytest.approx(5))
 
 
 def test_it_is_bound_by_what_takes_longer() -> None:
@@ -80,6 +81,15 @@ def test_it_lets_no_level_be_slower_than_a_farther_one() -> None:
     slow = Level("L1", 32 * KIB, 16 * KIB, {"read": 1e9})
     disturbed = Limits((slow, *LIMITS.levels[1:]), LIMITS.operations_per_second)
     assert sol(1000, 0, 1, limits=disturbed).ns == pytest.approx(10)
+
+
+def test_of_two_looks_the_greater_rate_of_each_kind_counts() -> None:
+    other = Limits(
+        (Level("L1", 1, 1, {"read": 300e9, "copy": 1e9, "write": 2e9}),), {"fp32_fma": 1e9, "i8_dot": 3e9}
+    )
+    raised = LIMITS.greatest(other)
+    near = Level("L1", 32 * KIB, 16 * KIB, {"read": 300e9, "copy": 150e9, "write": 2e9})
+    assert raised == Limits((near, *LIMITS.levels[1:]), {"fp32_fma": 100e9, "i8_dot": 3e9})
 
 
 def test_it_needs_no_unit_where_nothing_is_computed() -> None:
@@ -186,7 +196,11 @@ TIMES = st.floats(1e-3, 1e15)
 # Sums of floats in another order differ by their rounding.
 MORE = 1 + 1e-9
 
+# What a busy machine takes for it says nothing about a property.
+unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
+
+@unhurried
 @given(machines(), BYTES, FLOPS, SETS)
 def test_any_machine_has_a_roof_and_a_floor_no_higher(
     limits: Limits, bytes_min: int, flops: int, working_set: int
@@ -194,13 +208,14 @@ def test_any_machine_has_a_roof_and_a_floor_no_higher(
     hot = sol(bytes_min, flops, working_set, "hot", limits)
     cold = sol(bytes_min, flops, working_set, "cold", limits)
     assert 0 < hot.least_ns <= hot.ns <= cold.ns * MORE
-    assert cold.least_ns == cold.ns
+    assert cold.least_ns <= hot.least_ns * MORE
     assert math.isfinite(cold.ns)
     fastest = max(rate for level in limits.levels for rate in level.bytes_per_second.values())
     assert hot.least_ns >= bytes_min / fastest * 1e9 / MORE
     assert hot.ns >= flops / limits.operations_per_second["fp32_fma"] * 1e9 / MORE
 
 
+@unhurried
 @given(machines(), BYTES, FLOPS, SETS, st.integers(1, 1000))
 def test_more_work_or_a_larger_set_never_takes_less(
     limits: Limits, bytes_min: int, flops: int, working_set: int, factor: int
@@ -214,6 +229,7 @@ def test_more_work_or_a_larger_set_never_takes_less(
         assert more.ns * MORE >= once.ns
 
 
+@unhurried
 @given(machines(), machines(), BYTES, FLOPS, SETS)
 def test_a_second_look_only_raises_the_roof(
     first: Limits, second: Limits, bytes_min: int, flops: int, working_set: int
@@ -227,6 +243,7 @@ def test_a_second_look_only_raises_the_roof(
     assert first.greatest(first) == first
 
 
+@unhurried
 @given(TIMES, TIMES, TIMES)
 def test_a_score_lies_between_nothing_and_one_and_falls_with_time(a: float, b: float, t_sol: float) -> None:
     base = max(a, b)
@@ -237,6 +254,7 @@ def test_a_score_lies_between_nothing_and_one_and_falls_with_time(a: float, b: f
     assert 0 <= slower < 0.5 <= faster <= 1
 
 
+@unhurried
 @given(TIMES, TIMES)
 def test_fraction_and_headroom_are_each_other_turned_over(t_ns: float, t_sol_ns: float) -> None:
     fraction, room = sol_fraction(t_ns, t_sol_ns), headroom(t_ns, t_sol_ns)
@@ -246,6 +264,7 @@ def test_fraction_and_headroom_are_each_other_turned_over(t_ns: float, t_sol_ns:
     assert (fraction > 1) == (t_ns < t_sol_ns)
 
 
+@unhurried
 @given(machines())
 def test_it_reads_what_it_wrote(limits: Limits) -> None:
     assert Limits.from_json(json.loads(json.dumps(limits.as_json()))) == limits

@@ -1,10 +1,14 @@
 """Kernels that turn on the worker they run in: its flags, its stack, its memory. They know its layout by heart."""
 
 import platform
+import subprocess
+from pathlib import Path
 
 import pytest
 
-from tests.unit.native_bench.conftest import Judge, kernel
+from native_bench.cpu.trusted import SOURCES
+from submissions.kernel_package.problem import parse_problem
+from tests.unit.native_bench.conftest import PROBLEM_ID, PROBLEM_YAML, Judge, kernel
 
 pytestmark = [
     pytest.mark.sandbox,
@@ -35,6 +39,21 @@ struct Regions { Door* door; std::uint64_t door_bytes; const Plan* plan; std::ui
     return nullptr;
 }
 """
+WIPE = """
+#include <sys/resource.h>
+#include "library.hpp"
+int main() {
+    const rlimit limit{zoo::kStackBytes, zoo::kStackBytes};
+    setrlimit(RLIMIT_STACK, &limit);
+    zoo::wipe_free_stack(zoo::stack_end());
+    const auto* word = reinterpret_cast<const volatile std::uint64_t*>(zoo::stack_end() - zoo::kStackBytes);
+    const auto* own = reinterpret_cast<const volatile std::uint64_t*>(__builtin_frame_address(0)) - 64;
+    for (; word < own; ++word) {
+        if (*word != 0xa5a5a5a5a5a5a5a5U) return 1;
+    }
+    return 0;
+}
+"""
 FIND = "const Regions* worker = find_regions(__builtin_return_address(0)); if (worker == nullptr) return;"
 
 
@@ -56,6 +75,31 @@ def test_it_finds_a_done_that_was_said_before_the_work(judge: Judge) -> None:
     }}
     LOOP"""
     assert ranked(judge, body) == ("cheat_suspected", "time:wrong-at-done")
+
+
+def test_it_finds_what_was_left_for_after_done_wherever_it_lies(judge: Judge) -> None:
+    """One call does the work of the batch but for a fifth of one large output, says done, and goes on."""
+    large = parse_problem(PROBLEM_YAML.replace(b"dims: {n: 640}", b"dims: {n: 16384}"), PROBLEM_ID)
+    body = f"""{FIND}
+    const std::uint64_t count = worker->plan->count;
+    if (count == 1) {{ LOOP return; }}
+    auto work = [&](const Slot& slot, std::int64_t begin, std::int64_t end) {{
+        const auto* in0 = reinterpret_cast<const float*>(worker->inputs + slot.tensors[0].offset);
+        const auto* in1 = reinterpret_cast<const float*>(worker->inputs + slot.tensors[1].offset);
+        auto* out = reinterpret_cast<float*>(worker->outputs + slot.tensors[2].offset);
+        for (std::int64_t i = begin; i < end; ++i) out[i] = a * in0[i] + in1[i];
+    }};
+    for (std::uint64_t k = 1; k < count; ++k) work(worker->plan->slots[worker->plan->order[k]], 0, n);
+    const Slot& first = worker->plan->slots[worker->plan->order[0]];
+    work(first, 0, n - n / 5);
+    asm volatile("" ::: "memory");
+    worker->door->done = worker->door->go;
+    for (volatile int wait = 0; wait < 30000; ++wait) {{}}
+    work(first, n - n / 5, n);
+    asm volatile("" ::: "memory");
+    for (;;) {{}}"""
+    result = judge(kernel(body, WORKER), mode="ranked", problem=large)
+    assert (result["verdict"], result["code"]) == ("cheat_suspected", "time:wrong-at-done")
 
 
 def test_it_takes_no_done_over_from_the_warm_up(judge: Judge) -> None:
@@ -169,6 +213,25 @@ def test_it_takes_the_return_address_back(judge: Judge) -> None:
         }}
     }}"""
     assert ranked(judge, body, before) == ("ok", "run:ok")
+
+
+def test_it_forgets_the_processors_flags(judge: Judge) -> None:
+    """The ID flag is the one that no tracer can put back."""
+    body = f"""{FIND}
+    const std::uint64_t flags = __builtin_ia32_readeflags_u64();
+    const Slot& first = worker->plan->slots[worker->plan->order[0]];
+    const bool is_first = worker->outputs + first.tensors[2].offset == reinterpret_cast<char*>(z);
+    LOOP if (is_first && (flags >> 21 & 1) != 0) z[0] += 1;
+    __builtin_ia32_writeeflags_u64(flags | (1u << 21));"""
+    assert ranked(judge, body) == ("ok", "run:ok")
+
+
+def test_it_wipes_the_stack_to_its_last_byte(tmp_path: Path) -> None:
+    (tmp_path / "wipe.cpp").write_text(WIPE)
+    sources = [tmp_path / "wipe.cpp", SOURCES / "library.cpp"]
+    command = ["g++", "-std=c++20", "-O2", f"-I{SOURCES}", *sources, "-o", tmp_path / "wipe"]
+    subprocess.run(command, check=True)
+    assert subprocess.run([tmp_path / "wipe"], check=False).returncode == 0
 
 
 def test_it_reads_no_death_off_the_flags(judge: Judge) -> None:

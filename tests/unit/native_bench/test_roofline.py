@@ -1,7 +1,6 @@
 """The machine's limits: the real program on this machine, what is kept of it, and how it fails."""
 
 import json
-import math
 import re
 import shutil
 import subprocess
@@ -17,12 +16,12 @@ from native_bench.cli import main
 from native_bench.cpu.trusted import TrustedPrograms, compile_program, trusted_programs
 from native_bench.host import cpu_model, native_arch, usable_cores
 from native_bench.outcome import RunEnded
-from native_bench.roofline import Roofline, levels_to_measure, measure, measure_again
+from native_bench.roofline import Roofline, levels_to_measure, measure, measure_again, nearness
 from native_bench.starter import problems
 from submissions.evaluation.records import timestamp
-from submissions.evaluation.roofline import UNITS, Level, Limits, sol_time_ns
+from submissions.evaluation.roofline import UNITS, Level, Limits
 from submissions.evaluation.verdicts import Verdict
-from submissions.kernel_package.problem import parse_problem
+from submissions.kernel_package.problem import Problem, parse_problem
 from tests.unit.native_bench.conftest import Heard
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
@@ -85,16 +84,25 @@ def test_it_can_say_how_near_the_limit_every_starter_problem_is(
     for problem_id, files in problems():
         problem = parse_problem(files["problem.yaml"], problem_id)
         for case in problem.cases:
-            sol = sol_time_ns(
-                problem.bytes_min_of(case.dims),
-                problem.flops_of(case.dims),
-                problem.unit,
-                problem.tensor_bytes_of(case.dims),
-                problem.mode,
-                limits,
-            )
-            assert sol is not None, f"{problem_id} {case.id}"
-            assert math.isfinite(sol.ns)
+            said = nearness(problem, case, 1, 1e12, limits)
+            assert said["t_sol_ns"] > 0, f"{problem_id} {case.id}: nothing measures the unit {problem.unit}"
+            assert said["sol_floor"] is None
+
+
+def test_it_says_in_a_record_how_near_a_case_is(problem: Problem) -> None:
+    # 640 elements: 7680 bytes in all, 1280 operations.
+    case = problem.cases[0]
+    assert nearness(problem, case, 1, 40.0, LIMITS) == {
+        "t_sol_ns": pytest.approx(38.4),
+        "bound": "memory",
+        "sol_level": "L1",
+        "sol_floor": None,
+    }
+    assert nearness(problem, case, 4, 38.0, LIMITS)["sol_level"] == "L1"
+    assert nearness(problem, case, 5, 38.0, LIMITS)["sol_level"] == "DRAM"
+    assert nearness(problem, case, 1, 38.0, LIMITS)["sol_floor"] == "flagged"
+    assert nearness(problem, case, 1, 34.0, LIMITS)["sol_floor"] == "violated"
+    assert set(nearness(problem, case, 1, 34.0, None).values()) == {None}
 
 
 def test_it_reads_a_kept_roofline_until_it_is_asked_for_a_new_one(cache: ContentCache, tmp_path: Path) -> None:

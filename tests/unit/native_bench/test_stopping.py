@@ -11,6 +11,7 @@ from native_bench.surroundings import CpuTimes, Surroundings, boost, involuntary
 
 STEADY = [0.100, 0.101, 0.099, 0.1, 0.1]
 WIDE = [0.1, 0.4, -0.2, 0.3, 0.0]
+SCATTERED = [0.0, 1.0, -1.0, 0.5, 0.2]
 
 
 def test_it_never_stops_before_the_least() -> None:
@@ -43,8 +44,9 @@ def test_it_ends_at_the_most(values: list[float], log_best: float) -> None:
         (STEADY, False, False, None),
         (STEADY, True, False, None),
         (STEADY, False, True, "clock"),
-        (WIDE, True, False, "contended"),
-        (WIDE, False, False, "ambiguous"),
+        (SCATTERED, True, False, "contended"),
+        (SCATTERED, False, False, "ambiguous"),
+        (WIDE[:1], False, False, None),
     ],
 )
 def test_it_says_why_there_is_no_figure(

@@ -7,9 +7,12 @@ DEV_STAMP := $(VENV)/.installed-dev
 COVERAGE := $(BIN)/coverage
 PURE := submissions/kernel_package/*,submissions/evaluation/*,submissions/kernel_store/*,runners/protocol.py,runners/capabilities.py,leaderboard/ranking.py
 E2E_HOME ?= $(CURDIR)/var/e2e
+BENCH_HOME := $(or $(KERNEL_ZOO_HOME),var)
+BENCH_PARTS := cpu
+PART ?= $(BENCH_PARTS)
 
 .DEFAULT_GOAL := help
-.PHONY: help preflight run test test-unit test-e2e test-js coverage check format clean
+.PHONY: help preflight run test test-unit test-e2e test-js coverage check bench bench-quick format clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -66,6 +69,14 @@ check: $(DEV_STAMP) ## format, lint, types, import contracts, migrations, docs
 	$(BIN)/python manage.py check --fail-level WARNING
 	$(BIN)/python manage.py makemigrations --check --dry-run
 	$(BIN)/python -m zoo_site.docs --check
+
+bench: ## how good the figures are, beside other tools; PART=cpu for one part, NANOBENCH_INCLUDE for nanobench
+bench-quick: ## the same in about a minute per part
+bench bench-quick: $(RUN_STAMP)
+	@for part in $(PART); do case "$$part" in \
+	  cpu) $(BIN)/python -m native_bench.bench_cpu $(if $(filter bench-quick,$@),--quick) --home "$(BENCH_HOME)" \
+	    $(if $(NANOBENCH_INCLUDE),--nanobench-include "$(NANOBENCH_INCLUDE)") || exit 1;; \
+	  *) echo "the bench has no part $$part; its parts: $(BENCH_PARTS)" >&2; exit 2;; esac; done
 
 format: $(DEV_STAMP) ## rewrite the code in the common format
 	$(BIN)/ruff format .

@@ -5,7 +5,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from native_bench.cpu.process_set import COLD, HOT, MAX_BATCH, SELF_TEST, CaseTimes, Contest, ProcessSet
-from native_bench.cpu.stopping import MOST_PROCESSES, SELF_TEST_LIMIT, SELF_TESTS, is_enough, why_useless
+from native_bench.cpu.stopping import (
+    COLD_SELF_TEST_LIMIT,
+    MOST_PROCESSES,
+    SELF_TEST_LIMIT,
+    SELF_TESTS,
+    is_enough,
+    why_useless,
+)
 from native_bench.outcome import RunEnded, infra
 from native_bench.surroundings import CLOCK_DRIFT
 from submissions.evaluation.statistics import combine_cases
@@ -35,7 +42,7 @@ def sit(contest: Contest, cases: Sequence[CaseTimes], processes: int, best_speed
     """
     bench, surroundings = contest.bench, contest.surroundings
     _test_yourself(contest, cases)
-    rounds = COLD if bench.problem.mode == "cold" else HOT
+    rounds = COLD if _is_cold(contest) else HOT
     log_best = None if best_speedup is None else math.log(best_speedup)
     for number in range(max(processes, MOST_PROCESSES)):
         ProcessSet(contest, f"process {number}").measure(cases, rounds)
@@ -49,6 +56,10 @@ def sit(contest: Contest, cases: Sequence[CaseTimes], processes: int, best_speed
     if reason is not None:
         message = f"no figure can be made of this sitting: {_USELESS[reason]}"
         raise RunEnded(Verdict.UNSTABLE, f"time:{reason}", message)
+
+
+def _is_cold(contest: Contest) -> bool:
+    return contest.bench.problem.mode == "cold"
 
 
 def _combined(problem: Problem, cases: Sequence[CaseTimes]) -> list[float]:
@@ -69,6 +80,7 @@ def _baseline_logs(problem: Problem, cases: Sequence[CaseTimes]) -> list[float]:
 def _test_yourself(contest: Contest, cases: Sequence[CaseTimes]) -> None:
     """Time the baseline against itself: a machine that can't tell equal from equal gets to time nothing else."""
     measured = contest.surroundings.self_test
+    rounds, limit = (COLD, COLD_SELF_TEST_LIMIT) if _is_cold(contest) else (SELF_TEST, SELF_TEST_LIMIT)
     baseline = contest.libraries["baseline"]
     twins = replace(contest, libraries={"candidate": baseline, "baseline": baseline})
     problem = contest.bench.problem
@@ -76,11 +88,11 @@ def _test_yourself(contest: Contest, cases: Sequence[CaseTimes]) -> None:
     for number in range(SELF_TESTS):
         times = CaseTimes(smallest.case, smallest.sets)
         try:
-            ProcessSet(twins, f"self-test {number}").measure([times], SELF_TEST)
+            ProcessSet(twins, f"self-test {number}").measure([times], rounds)
         except RunEnded as end:
             raise _of_baseline(end) from None
         measured.append(times.log_ratios["baseline"][0])
-        if abs(measured[-1]) <= SELF_TEST_LIMIT:
+        if abs(measured[-1]) <= limit:
             return
     shown = ", ".join(f"{100 * value:+.1f} %" for value in measured)
     message = f"the baseline differs from itself ({shown}): this machine can't be trusted with figures now"

@@ -11,6 +11,7 @@ _WIDE = 0.05
 _USELESS = 0.25
 # Equal libraries must come out equal within this before anything else is timed.
 SELF_TEST_LIMIT = 0.05
+COLD_SELF_TEST_LIMIT = 0.2
 SELF_TESTS = 5
 
 Reason = Literal["contended", "clock", "ambiguous"]

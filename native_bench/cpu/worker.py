@@ -116,9 +116,11 @@ def seat(timer: Timer, worker: Worker, stage: str) -> None:
     answer = timer.ask(worker.seat_command(), 30.0)
     if answer == ["ok"]:
         return
-    if answer[0] == "died":
-        limit = end_by_limit(_ended(worker), stage)
-        raise _for_role(worker, stage, limit or end_before_seat(answer[1:], stage))
+    if answer[0] in ("died", "gone"):
+        ended = _ended(worker)
+        # Gone before the timer could trace it: the sandbox alone has seen its end.
+        obituary = answer[1:] if answer[0] == "died" else ["exited", str(ended.code)]
+        raise _for_role(worker, stage, end_by_limit(ended, stage) or end_before_seat(obituary, stage))
     if answer[0] == "untraceable":
         raise infra(
             f"{stage}:untraceable",

@@ -1,26 +1,30 @@
-"""The command line of the engine: run, check and list kernels, prove problems; `execute` serves the daemon."""
+"""The command line of the engine: its verbs and their options; `execute` serves the daemon."""
 
 import argparse
 import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
 from native_bench.calibrate import calibrate
+from native_bench.commands import compare, report, run, sweep
+from native_bench.commands.options import (
+    EXIT_INTERRUPTED,
+    EXIT_NOT_OK,
+    EXIT_OK,
+    EXIT_USAGE,
+    add_common,
+    add_measuring,
+)
 from native_bench.contract import find_problems
 from native_bench.execute import execute
 from native_bench.host import native_arch
-from native_bench.local_job import Options, local_job
 from native_bench.proof_table import last_line, proof_text, proofs_json
-from native_bench.run import run_job
 from native_bench.sandbox.interface import SandboxMissing
 from native_bench.starter import kernels
-from native_bench.table import result_text
 from native_bench.verify import open_prover, verify_problem
-from submissions.evaluation.verdicts import Verdict
 from submissions.kernel_package.errors import ZooError
-
-EXIT_OK, EXIT_NOT_OK, EXIT_USAGE = 0, 1, 2
 
 
 class TerminalReporter:
@@ -37,40 +41,39 @@ class TerminalReporter:
         print(text, file=sys.stderr)
 
 
+class _Parser(argparse.ArgumentParser):
+    """Refuses a wrong call in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(EXIT_USAGE, f"{self.prog}: {message}\n")
+
+
 def main(argv: Sequence[str] | None = None) -> int:
-    """Return 0 only for verdict ok, 1 for any other, 2 for a wrong call."""
+    """Return 0 only for verdict ok, 1 for any other, 2 for a wrong call, 130 after Ctrl-C."""
     arguments = _parser().parse_args(argv)
-    if arguments.verb == "list":
-        return _list(arguments.json)
     if arguments.verb == "execute":
         return execute(arguments.folder, sys.stdin.buffer, sys.stdout.buffer)
+    try:
+        return _serve(arguments)
+    except KeyboardInterrupt:
+        print("stopped", file=sys.stderr)
+        return EXIT_INTERRUPTED
+
+
+def _serve(arguments: argparse.Namespace) -> int:
+    if arguments.verb == "list":
+        return _list(arguments.json)
     if arguments.verb == "verify-problem":
         return _verify(arguments)
     if arguments.verb == "calibrate":
         return calibrate(arguments.cache_dir.absolute(), arguments.json, TerminalReporter())
-    return _run(arguments)
-
-
-def _run(arguments: argparse.Namespace) -> int:
-    mode = "check" if arguments.verb == "check" else arguments.mode
-    options = Options(
-        mode,
-        arguments.cache_dir.absolute(),
-        arguments.problems,
-        arguments.backend,
-        getattr(arguments, "processes", None),
-    )
-    try:
-        job = local_job(arguments.kernel, options)
-    except ZooError as error:
-        print(error, file=sys.stderr)
-        return EXIT_USAGE
-    result = run_job(job, TerminalReporter())
-    if arguments.json:
-        print(json.dumps(result, indent=1))
-    else:
-        print(result_text(str(job.candidate.description.kernel_id), result, job.problem.weights))
-    return EXIT_OK if result["verdict"] == Verdict.OK else EXIT_NOT_OK
+    if arguments.verb == "compare":
+        return compare.compare(arguments, TerminalReporter())
+    if arguments.verb == "sweep":
+        return sweep.sweep(arguments)
+    if arguments.verb == "report":
+        return report.report(arguments)
+    return run.run(arguments, TerminalReporter())
 
 
 def _verify(arguments: argparse.Namespace) -> int:
@@ -96,18 +99,17 @@ def _list(as_json: bool) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="native_bench", description="Build, check and time native kernels.")
+    parser = _Parser(prog="native_bench", description="Build, check and time native kernels.")
     verbs = parser.add_subparsers(dest="verb", required=True)
-    run = verbs.add_parser("run", help="build, check and time a kernel against its baseline")
+    running = verbs.add_parser("run", help="build, check and time a kernel against its baseline")
+    run.add_kernel(running)
+    add_measuring(running, "ranked")
     check = verbs.add_parser("check", help="build and check a kernel, time nothing")
-    for verb in (run, check):
-        verb.add_argument("kernel", help="a starter kernel's id, or the folder of a package")
-        verb.add_argument("--json", action="store_true", help="print the result as JSON")
-        verb.add_argument("--cache-dir", type=Path, default=Path("var/native_bench"), help="where builds are kept")
-        verb.add_argument("--problems", type=Path, help="a folder of problems, instead of the starter zoo")
-        verb.add_argument("--backend", default="bwrap", help="how submitted code is isolated")
-    run.add_argument("--mode", choices=("ranked", "benchmark"), default="ranked")
-    run.add_argument("--processes", type=int, help="sets of fresh processes (default: 5 ranked, 3 benchmark)")
+    run.add_kernel(check)
+    add_common(check)
+    compare.add_arguments(verbs.add_parser("compare", help="time two kernels of one problem against each other"))
+    sweep.add_arguments(verbs.add_parser("sweep", help="time a kernel and its baseline at sizes of your choice"))
+    report.add_arguments(verbs.add_parser("report", help="tabulate the starter kernels' figures, or kept ones"))
     verify = verbs.add_parser("verify-problem", help="prove a problem's tolerance: mutants fail, the honest pass")
     verify.add_argument("problem", nargs="*", help="a problem's id, such as GEMM/nn/fp32")
     verify.add_argument("--all", action="store_true", help="every starter problem")

@@ -27,26 +27,61 @@ class Options:
     processes: int | None = None
 
 
+@dataclass(frozen=True)
+class Target:
+    """A kernel to be run, with its problem."""
+
+    package: Package
+    problem: Problem
+    reference_py: bytes
+
+
 def local_job(target: str, options: Options) -> Job:
     """Return the job for a kernel id or a package's folder; raises Rejected."""
+    chosen = find_target(target, options.problems_dir)
+    kernel_id = chosen.package.kernel_id
+    is_compared = options.mode != "check" and not kernel_id.is_baseline
+    return _job(chosen, _starter(kernel_id.board.baseline) if is_compared else None, options)
+
+
+def compared_job(target: str, other: str, options: Options) -> Job:
+    """Return the job that times one kernel with another as its baseline; raises Rejected, also across boards."""
+    chosen, against = find_target(target, options.problems_dir), find_target(other, options.problems_dir)
+    boards = [found.package.kernel_id.board for found in (chosen, against)]
+    if boards[0] != boards[1]:
+        message = (
+            f"{target} is of {boards[0]}, {other} of {boards[1]}: only kernels of one problem can be compared"
+        )
+        raise Rejected("compare:other-problem", message)
+    return _job(chosen, against.package, options)
+
+
+def find_target(target: str, problems_dir: Path | None) -> Target:
+    """Return the kernel with this id, or in this folder, checked against its problem; raises Rejected."""
     package = _package(target)
-    problem_yaml, reference_py = _problem_files(package.kernel_id.problem, options.problems_dir)
-    problem: Problem = parse_problem(problem_yaml, package.kernel_id.problem)
-    package = check_board(package, problem)
-    is_compared = options.mode != "check" and not package.kernel_id.is_baseline
-    baseline = _starter(package.kernel_id.board.baseline) if is_compared else None
+    problem, reference_py = find_problem(package.kernel_id.problem, problems_dir)
+    return Target(check_board(package, problem), problem, reference_py)
+
+
+def find_problem(problem_id: ProblemId, problems_dir: Path | None) -> tuple[Problem, bytes]:
+    """Return a problem of the folder (None: of the starter zoo) and its reference.py; raises Rejected."""
+    problem_yaml, reference_py = _problem_files(problem_id, problems_dir)
+    return parse_problem(problem_yaml, problem_id), reference_py
+
+
+def _job(target: Target, baseline: Package | None, options: Options) -> Job:
     return Job(
         run="local",
         kind="check" if options.mode == "check" else "measure",
         mode=options.mode,
-        problem=problem,
-        reference_py=reference_py,
+        problem=target.problem,
+        reference_py=target.reference_py,
         processes=PROCESSES[options.mode] if options.processes is None else options.processes,
-        candidate=Contestant.of(package.files, package.digest),
+        candidate=Contestant.of(target.package.files, target.package.digest),
         baseline=None if baseline is None else Contestant.of(baseline.files, baseline.digest),
         incumbent=None,
         secret=secrets.token_bytes(32),
-        hidden_dims=hidden_dims(problem, secrets.token_bytes(32)),
+        hidden_dims=hidden_dims(target.problem, secrets.token_bytes(32)),
         cache_dir=options.cache_dir,
         backend=options.backend,
     )

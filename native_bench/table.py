@@ -15,7 +15,7 @@ def result_text(kernel_id: str, result: Mapping[str, Any], weights: Mapping[str,
     if timed:
         lines += ["", *_rows(timed)]
         overall = combine_cases([(weights[case["id"]], case["log_ratio"]["baseline"]) for case in timed])
-        lines += ["", f"speed-up over the baseline: {_ratio(ratio_interval(overall))}"]
+        lines += ["", f"speed-up over the baseline: {ratio_text(ratio_interval(overall))}"]
     if result["verdict"] == "build_failed":
         lines += ["", str(result["details"].get("compile_log", ""))]
     stages = ", ".join(f"{name} {ms:.0f} ms" for name, ms in result["stages_ms"].items())
@@ -25,8 +25,8 @@ def result_text(kernel_id: str, result: Mapping[str, Any], weights: Mapping[str,
 def _rows(cases: Sequence[Mapping[str, Any]]) -> list[str]:
     rows = [f"{'case':<16} {'time':>12} {'baseline':>12} {'speed-up':>26} {'batch':>6} {'rounds':>6} {'error':>8}"]
     for case in cases:
-        ratio = _ratio(ratio_interval(case["log_ratio"]["baseline"]))
-        own, base = (_time(time_interval(case[name])) for name in ("t_min_ns", "base_t_min_ns"))
+        ratio = ratio_text(ratio_interval(case["log_ratio"]["baseline"]))
+        own, base = (time_text(time_interval(case[name])) for name in ("t_min_ns", "base_t_min_ns"))
         rows.append(
             f"{case['id']:<16} {own:>12} {base:>12} {ratio:>26} {case['batch_n']:>6} {case['rounds']:>6} "
             f"{case['max_scaled_error']:>8.2f}"
@@ -34,11 +34,13 @@ def _rows(cases: Sequence[Mapping[str, Any]]) -> list[str]:
     return rows
 
 
-def _ratio(interval: Interval) -> str:
+def ratio_text(interval: Interval) -> str:
+    """Return `1.310 [1.290, 1.330] ×`."""
     return f"{interval.value:.3f} [{interval.lo:.3f}, {interval.hi:.3f}] ×"
 
 
-def _time(interval: Interval) -> str:
+def time_text(interval: Interval) -> str:
+    """Return a time given in ns with the unit that suits it."""
     for unit, factor in (("ns", 1.0), ("µs", 1e3), ("ms", 1e6)):
         if interval.value < 1000 * factor:
             return f"{interval.value / factor:.4g} {unit}"

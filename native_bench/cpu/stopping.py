@@ -1,14 +1,16 @@
 """When a sitting has enough sets of processes, and when its figures say nothing. Pure."""
 
+import math
 from collections.abc import Sequence
 from typing import Literal
 
 from submissions.evaluation.statistics import log_interval
 
 MOST_PROCESSES = 9
-# A wider interval (half-width, in logs) is worth more processes; a baseline as wide as the second is no measure.
+# A wider interval (half-width, in logs) is worth more processes.
 _WIDE = 0.05
-_USELESS = 0.25
+# A baseline that takes twice as long in one process as in another is no measure. Boost and layout explain a sixth.
+_USELESS = math.log(2)
 # Equal libraries must come out equal within this before anything else is timed.
 SELF_TEST_LIMIT = 0.05
 COLD_SELF_TEST_LIMIT = 0.2
@@ -40,7 +42,6 @@ def why_useless(baseline_logs: Sequence[float], is_contended: bool, is_clock_uns
     """
     if is_clock_unsteady:
         return "clock"
-    figure = log_interval(baseline_logs)
-    if (figure.hi - figure.lo) / 2 <= _USELESS:
+    if max(baseline_logs) - min(baseline_logs) <= _USELESS:
         return None
     return "contended" if is_contended else "ambiguous"

@@ -23,7 +23,7 @@ from submissions.kernel_package.problem import Case
 MAX_BATCH = 64
 _BATCH_NS = 100_000
 _SLOW_BATCH_NS = 1_000_000
-_CASE_BUDGET_NS = 500_000_000
+_CASE_BUDGET_NS = 250_000_000
 _PILOT_CALLS = 40
 _CANDIDATE_PILOT_CALLS = 5
 # Twice the spread of an empty batch: less than this beyond the handshake is no time at all.

@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-_CPU = Path("/sys/devices/system/cpu")
+CPU_FOLDER = Path("/sys/devices/system/cpu")
 
 
 def native_arch() -> str:
@@ -34,7 +34,7 @@ def core_pair() -> tuple[int, int] | None:
 
 def cpu_model() -> str:
     """Return the processor's name as the kernel tells it."""
-    text = _read(Path("/proc/cpuinfo"))
+    text = read_text(Path("/proc/cpuinfo"))
     for label in ("model name", "Model", "CPU part"):
         for line in text.splitlines():
             name, _, value = line.partition(":")
@@ -46,9 +46,9 @@ def cpu_model() -> str:
 def caches() -> dict[str, int]:
     """Return the data caches of one core in bytes, e.g. {"L1": 49152, "L2": 2097152}."""
     found: dict[str, int] = {}
-    for index in sorted((_CPU / "cpu0" / "cache").glob("index*")):
-        if _read(index / "type").strip() != "Instruction":
-            found[f"L{_read(index / 'level').strip()}"] = _size(_read(index / "size").strip())
+    for index in sorted((CPU_FOLDER / "cpu0" / "cache").glob("index*")):
+        if read_text(index / "type").strip() != "Instruction":
+            found[f"L{read_text(index / 'level').strip()}"] = _size(read_text(index / "size").strip())
     return found
 
 
@@ -74,7 +74,7 @@ def host_record() -> dict[str, Any]:
 
 
 def _siblings(core: int) -> frozenset[int]:
-    listed = _read(_CPU / f"cpu{core}" / "topology" / "thread_siblings_list").strip()
+    listed = read_text(CPU_FOLDER / f"cpu{core}" / "topology" / "thread_siblings_list").strip()
     found: set[int] = {core}
     for part in filter(None, listed.split(",")):
         low, _, high = part.partition("-")
@@ -87,7 +87,8 @@ def _size(text: str) -> int:
     return int(text[:-1]) * units[text[-1]] if text and text[-1] in units else int(text or 0)
 
 
-def _read(path: Path) -> str:
+def read_text(path: Path) -> str:
+    """Return what a file of the system says, an empty string where there is none."""
     try:
         return path.read_text()
     except OSError:

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-_CPU = Path("/sys/devices/system/cpu")
+from native_bench.host import CPU_FOLDER, read_text
+
 # Two processes' clocks may differ by what the counters' resolution explains, not by more.
 CLOCK_DRIFT = 0.001
 CONTENDED_STEAL = 0.02
@@ -28,7 +29,7 @@ class CpuTimes:
     def of(cls, cores: Sequence[int]) -> Self:
         names = {f"cpu{core}" for core in cores}
         busy = stolen = total = 0
-        for line in _read(Path("/proc/stat")).splitlines():
+        for line in read_text(Path("/proc/stat")).splitlines():
             name, *words = line.split()
             if name in names:
                 # user nice system idle iowait irq softirq steal; guest times stand in user already.
@@ -82,15 +83,15 @@ class Surroundings:
             "tsc_mhz": round(rates[len(rates) // 2], 3) if rates else None,
             "clock_drift": round(self.clock_drift, 6),
             "self_test_log_ratio": [round(value, 5) for value in self.self_test],
-            "governor": _read(_CPU / "cpu0" / "cpufreq" / "scaling_governor").strip() or None,
+            "governor": read_text(CPU_FOLDER / "cpu0" / "cpufreq" / "scaling_governor").strip() or None,
             "boost": boost(),
         }
 
 
 def boost() -> bool | None:
     """Return whether the processor may exceed its nominal clock; None where the system does not tell."""
-    for path, on in ((_CPU / "cpufreq" / "boost", "1"), (_CPU / "intel_pstate" / "no_turbo", "0")):
-        text = _read(path).strip()
+    for path, on in ((CPU_FOLDER / "cpufreq" / "boost", "1"), (CPU_FOLDER / "intel_pstate" / "no_turbo", "0")):
+        text = read_text(path).strip()
         if text:
             return text == on
     return None
@@ -98,14 +99,7 @@ def boost() -> bool | None:
 
 def involuntary_switches(pid: int) -> int:
     """Return how often another task was put in a process's place; 0 once it has ended."""
-    for line in _read(Path(f"/proc/{pid}/status")).splitlines():
+    for line in read_text(Path(f"/proc/{pid}/status")).splitlines():
         if line.startswith("nonvoluntary_ctxt_switches:"):
             return int(line.split()[1])
     return 0
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text()
-    except OSError:
-        return ""

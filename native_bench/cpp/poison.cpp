@@ -5,6 +5,13 @@
 #include <cstring>
 
 namespace zoo {
+namespace {
+
+std::uint64_t from_phase(std::uint64_t pattern, std::size_t phase) {
+    return std::rotr(pattern, static_cast<int>(8 * (phase % sizeof pattern)));
+}
+
+}  // namespace
 
 std::uint64_t nan_pattern(Coin& coin) {
     std::uint64_t pattern = 0;
@@ -16,7 +23,8 @@ std::uint64_t nan_pattern(Coin& coin) {
     return pattern;
 }
 
-void fill(std::span<std::byte> bytes, std::uint64_t pattern) {
+void fill(std::span<std::byte> bytes, std::uint64_t pattern, std::size_t phase) {
+    pattern = from_phase(pattern, phase);
     std::size_t at = 0;
     for (; at + sizeof pattern <= bytes.size(); at += sizeof pattern) {
         std::memcpy(bytes.data() + at, &pattern, sizeof pattern);
@@ -25,7 +33,7 @@ void fill(std::span<std::byte> bytes, std::uint64_t pattern) {
 }
 
 std::optional<std::size_t> first_change(std::span<const std::byte> bytes, std::uint64_t pattern, std::size_t phase) {
-    pattern = std::rotr(pattern, static_cast<int>(8 * (phase % sizeof pattern)));
+    pattern = from_phase(pattern, phase);
     for (std::size_t at = 0; at < bytes.size(); at += sizeof pattern) {
         const std::size_t part = std::min(sizeof pattern, bytes.size() - at);
         if (std::memcmp(bytes.data() + at, &pattern, part) != 0) {

@@ -3,7 +3,6 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <bit>
 #include <chrono>
 #include <cstring>
 #include <numeric>
@@ -26,36 +25,29 @@ constexpr std::size_t kLeastPilotCalls = 3;
 constexpr std::uint64_t kPilotBudgetNs = 200'000'000;
 constexpr std::size_t kPage = 4096;
 
-// The first byte behind the slots' outputs and their red zones, rounded up to a page.
-std::size_t end_of_outputs(const Plan& plan, std::size_t slots) {
-    std::size_t end = 0;
+// Where the outputs of the first `slots` slots lie, in the order of their addresses.
+std::vector<Range> places_of_outputs(const Plan& plan, std::size_t slots) {
+    std::vector<Range> places;
     for (std::size_t slot = 0; slot < slots; ++slot) {
         for (const Tensor& tensor : std::span(plan.slots[slot].tensors, plan.tensors)) {
             if (tensor.region != kRegionInputs) {
-                end = std::max(end, tensor.offset + tensor.bytes + kRedZoneBytes);
+                places.push_back({tensor.offset, tensor.bytes});
             }
         }
     }
-    return (end + kPage - 1) / kPage * kPage;
+    std::ranges::sort(places, {}, &Range::begin);
+    return places;
 }
 
-// What lies before, between and behind the outputs, up to `end`.
-std::vector<Range> gaps_between_outputs(const Plan& plan, std::size_t slots, std::size_t end) {
-    std::vector<Range> taken;
-    for (std::size_t slot = 0; slot < slots; ++slot) {
-        for (const Tensor& tensor : std::span(plan.slots[slot].tensors, plan.tensors)) {
-            if (tensor.region != kRegionInputs) {
-                taken.push_back({tensor.offset, tensor.bytes});
-            }
-        }
-    }
-    std::ranges::sort(taken, {}, &Range::begin);
+// What lies before, between and behind the places: the last gap holds the last red zone and ends with a page.
+std::vector<Range> gaps_between(const std::vector<Range>& places) {
     std::vector<Range> gaps;
     std::size_t at = 0;
-    for (const Range& range : taken) {
-        gaps.push_back({at, range.begin - at});
-        at = range.begin + range.bytes;
+    for (const Range& place : places) {
+        gaps.push_back({at, place.begin - at});
+        at = place.begin + place.bytes;
     }
+    const std::size_t end = (at + kRedZoneBytes + kPage - 1) / kPage * kPage;
     gaps.push_back({at, end - at});
     return gaps;
 }
@@ -70,8 +62,7 @@ Sitting::Sitting(std::span<Contestant> contestants, const Mapping& inputs, const
       terms_(terms),
       coin_(terms.seed),
       red_pattern_(coin_.bits()),
-      outputs_end_(end_of_outputs(contestants.front().plan(), terms.batch + 1)),
-      gaps_(gaps_between_outputs(contestants.front().plan(), terms.batch + 1, outputs_end_)),
+      gaps_(gaps_between(places_of_outputs(contestants.front().plan(), terms.batch + 1))),
       set_of_slot_(terms.batch + 1),
       snapshot_(kSnapshotLines * kLineBytes) {}
 
@@ -104,10 +95,11 @@ void Sitting::deal() {
 void Sitting::poison_outputs(const Contestant& contestant, std::span<const std::size_t> slots) {
     const Mapping& outputs = contestant.outputs();
     for (const Range& gap : gaps_) {
-        fill({outputs.data() + gap.begin, gap.bytes}, std::rotr(red_pattern_, static_cast<int>(8 * (gap.begin % 8))));
+        fill({outputs.data() + gap.begin, gap.bytes}, red_pattern_, gap.begin);
     }
-    if (outputs_end_ < outputs.bytes()) {
-        madvise(outputs.data() + outputs_end_, outputs.bytes() - outputs_end_, MADV_REMOVE);
+    const std::size_t end = gaps_.back().begin + gaps_.back().bytes;
+    if (end < outputs.bytes()) {
+        madvise(outputs.data() + end, outputs.bytes() - end, MADV_REMOVE);
     }
     const std::uint64_t pattern = nan_pattern(coin_);
     for (const std::size_t slot : slots) {

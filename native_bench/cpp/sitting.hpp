@@ -108,7 +108,6 @@ private:
     Terms terms_;
     Coin coin_;
     std::uint64_t red_pattern_;
-    std::size_t outputs_end_;
     std::vector<Range> gaps_;
     bool is_written_ = false;
     std::vector<std::size_t> set_of_slot_;

@@ -109,5 +109,4 @@ def _cpu_registration() -> Registration:
 def _machine() -> tuple[str, dict[str, object], str]:
     # The probe runs real sandboxes and the record asks compilers: once per process is enough.
     isolation = "stub" if settings.CONTAINER_BACKEND == "stub" else probe().level
-    host = {name: value for name, value in host_record().items() if name != "load_average"}
-    return harness_version(), host, isolation
+    return harness_version(), host_record(), isolation

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <cstring>
-#include <utility>
 
 #include "clock.hpp"
 
@@ -40,23 +39,28 @@ std::string name_of(Reply reply) {
     return "unknown";
 }
 
-Contestant::Contestant(pid_t pid, Mapping door, Mapping plan, Mapping outputs)
-    : tracee_(pid), door_(std::move(door)), plan_(std::move(plan)), outputs_(std::move(outputs)) {
-    put_first(pid);
-}
+Contestant::Contestant(pid_t pid, const Shared& shared) : tracee_(pid), shared_(shared) { put_first(pid); }
+
+void Contestant::clear_door() { std::memset(shared_.door_page.data(), 0, shared_.door_page.bytes()); }
 
 Reply Contestant::seat(std::uint64_t timeout_ns) {
-    const Reply reply = spin(door().sealed, kSealed, timeout_ns);
+    const Reply reply = spin(shared_.door().sealed, kSealed, timeout_ns);
     if (reply != Reply::done) {
         return reply;
     }
-    inputs_address_ = door().inputs_address;
-    outputs_address_ = door().outputs_address;
-    return tracee_.stop() && tracee_.keep_checkpoint() ? Reply::done : Reply::died;
+    inputs_address_ = shared_.door().inputs_address;
+    outputs_address_ = shared_.door().outputs_address;
+    stack_limit_ = shared_.door().stack_limit;
+    if (!tracee_.stop() || !tracee_.keep_checkpoint()) {
+        return Reply::died;
+    }
+    clear_door();
+    return Reply::done;
 }
 
 bool Contestant::return_to_checkpoint() {
-    std::memset(door_.data(), 0, door_.bytes());
+    clear_door();
+    shared_.door().wipe_from = tracee_.first_page_in_use(stack_limit_);
     return tracee_.return_to_checkpoint();
 }
 
@@ -82,33 +86,34 @@ Reply Contestant::prepare(std::uint64_t token, std::uint64_t timeout_ns) {
     if (!tracee_.resume()) {
         return Reply::died;
     }
-    door().prepare.store(token, std::memory_order_release);
-    const Reply reply = spin(door().ready, token, timeout_ns);
+    shared_.door().prepare.store(token, std::memory_order_release);
+    const Reply reply = spin(shared_.door().ready, token, timeout_ns);
     if (reply != Reply::done) {
         return reply;
     }
-    return door().done.load(std::memory_order_acquire) == 0 ? Reply::done : Reply::early;
+    return shared_.door().done.load(std::memory_order_acquire) == 0 ? Reply::done : Reply::early;
 }
 
 Reply Contestant::ring(std::uint64_t token, std::uint64_t timeout_ns, std::uint64_t& elapsed_ns) {
+    Door& door = shared_.door();
     const std::uint64_t begin = now_ns();
-    door().go.store(token, std::memory_order_release);
-    const Reply reply = spin(door().done, token, timeout_ns);
+    door.go.store(token, std::memory_order_release);
+    const Reply reply = spin(door.done, token, timeout_ns);
     elapsed_ns = now_ns() - begin;
     return reply;
 }
 
-std::string Contestant::obituary(std::size_t inputs_bytes) const {
+std::string Contestant::obituary() const {
     const Death& death = tracee_.death();
     if (!death.by_signal) {
         return "exited " + std::to_string(death.number);
     }
     std::size_t region = 2;
     std::uintptr_t offset = 0;
-    if (death.address - inputs_address_ < inputs_bytes) {
+    if (death.address - inputs_address_ < shared_.inputs.bytes()) {
         region = 0;
         offset = death.address - inputs_address_;
-    } else if (death.address - outputs_address_ < outputs_.bytes()) {
+    } else if (death.address - outputs_address_ < shared_.outputs.bytes()) {
         region = 1;
         offset = death.address - outputs_address_;
     }

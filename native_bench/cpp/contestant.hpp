@@ -1,4 +1,4 @@
-// One worker as the timer sees it: its mappings, and the power to stop it, wake it and put it back.
+// One worker as the timer sees it: the power to stop it, wake it and put it back.
 #pragma once
 
 #include <sys/types.h>
@@ -6,8 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "door.hpp"
-#include "mapping.hpp"
+#include "shared.hpp"
 #include "tracee.hpp"
 
 namespace zoo {
@@ -24,15 +23,12 @@ std::string name_of(Reply reply);
 // entrant runs: what it has left in memory and registers is gone, and with it every way back to it.
 class Contestant {
 public:
-    Contestant(pid_t pid, Mapping door, Mapping plan, Mapping outputs);
-
-    [[nodiscard]] Door& door() const { return *reinterpret_cast<Door*>(door_.data()); }
-    [[nodiscard]] Plan& plan() const { return *reinterpret_cast<Plan*>(plan_.data()); }
-    [[nodiscard]] const Mapping& outputs() const { return outputs_; }
+    Contestant(pid_t pid, const Shared& shared);
 
     [[nodiscard]] bool seize() { return tracee_.seize(); }
 
-    // Wait until the worker has sealed itself, stop it there, and keep that moment as its checkpoint.
+    // Wait until the worker has sealed itself, stop it there, and keep that moment as its checkpoint. The door is
+    // left clear for the next worker, which must not be started before.
     Reply seat(std::uint64_t timeout_ns);
 
     [[nodiscard]] bool stop() { return tracee_.stop(); }
@@ -46,15 +42,18 @@ public:
     Reply ring(std::uint64_t token, std::uint64_t timeout_ns, std::uint64_t& elapsed_ns);
 
     // How it died: "exited STATUS" or "killed SIGNAL CODE ADDRESS REGION OFFSET"; region 0 inputs, 1 outputs, 2 neither.
-    [[nodiscard]] std::string obituary(std::size_t inputs_bytes) const;
+    [[nodiscard]] std::string obituary() const;
 
 private:
     Reply spin(const std::atomic<std::uint64_t>& flag, std::uint64_t token, std::uint64_t timeout_ns);
 
+    void clear_door();
+
     Tracee tracee_;
-    Mapping door_, plan_, outputs_;
+    const Shared& shared_;
     std::uintptr_t inputs_address_ = 0;
     std::uintptr_t outputs_address_ = 0;
+    std::uintptr_t stack_limit_ = 0;
 };
 
 }  // namespace zoo

@@ -23,6 +23,10 @@ struct Door {
     // Where the worker has mapped the two regions; read once, before any code of the entrant has run.
     alignas(128) std::uint64_t inputs_address;
     std::uint64_t outputs_address;
+    // Where its stack ends that the limit allows; read with them.
+    std::uint64_t stack_limit;
+    // From where on the free stack may hold anything; written by the timer before `prepare`.
+    std::uint64_t wipe_from;
 };
 inline constexpr std::size_t kDoorBytes = 4096;
 static_assert(sizeof(Door) <= kDoorBytes);

@@ -102,11 +102,11 @@ std::uintptr_t stack_end() {
     return round_up(reinterpret_cast<std::uintptr_t>(name) + std::strlen(name) + 1 + sizeof(std::uint64_t));
 }
 
-// Through a bare pointer, to the last byte of the limit: a call or an alloca would leave a rest there.
-[[gnu::noinline]] void wipe_free_stack(std::uintptr_t end) {
+// Through a bare pointer, from the first byte: a call or an alloca would leave a rest there.
+[[gnu::noinline]] void wipe_stack_from(std::uintptr_t begin) {
     constexpr std::uintptr_t own_frame_bytes = 128;
     const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) - own_frame_bytes;
-    auto* word = reinterpret_cast<volatile std::uint64_t*>(end - kStackBytes);
+    auto* word = reinterpret_cast<volatile std::uint64_t*>(begin);
     auto* const last = reinterpret_cast<volatile std::uint64_t*>(here);
     for (; word < last; ++word) {
         *word = 0xa5a5a5a5a5a5a5a5U;

@@ -33,7 +33,7 @@ inline constexpr std::size_t kStackBytes = std::size_t{1} << 20;
 // The first address behind this process's stack.
 std::uintptr_t stack_end();
 
-// Overwrite the stack below the caller down to the limit: nothing survives there from one batch to the next.
-void wipe_free_stack(std::uintptr_t end);
+// Overwrite the stack from here up to the caller's: nothing survives there from one batch to the next.
+void wipe_stack_from(std::uintptr_t begin);
 
 }  // namespace zoo

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <numeric>
 #include <ostream>
@@ -19,11 +20,15 @@ namespace {
 constexpr std::size_t kRedZoneBytes = 512;
 constexpr std::size_t kLineBytes = 64;
 constexpr std::size_t kSnapshotLines = 160;
-constexpr std::size_t kJudgedElements = std::size_t{1} << 18U;
+constexpr std::size_t kJudgedElements = std::size_t{1} << 15U;
 constexpr std::size_t kNullBatches = 101;
 constexpr std::size_t kLeastPilotCalls = 3;
 constexpr std::uint64_t kPilotBudgetNs = 200'000'000;
 constexpr std::size_t kPage = 4096;
+// The standard error of a ratio's log that is good enough: 0.1 %, and 0.2 % more for each factor of e.
+constexpr double kSettled = 0.001;
+constexpr double kSettledPerLog = 0.002;
+constexpr std::size_t kRoundsPerLook = 20;
 
 // Where the outputs of the first `slots` slots lie, in the order of their addresses.
 std::vector<Range> places_of_outputs(const Plan& plan, std::size_t slots) {
@@ -54,16 +59,17 @@ std::vector<Range> gaps_between(const std::vector<Range>& places) {
 
 }  // namespace
 
-Sitting::Sitting(std::span<Contestant> contestants, const Mapping& inputs, const Mapping& pool, Pool sets, Terms terms)
+Sitting::Sitting(std::span<Contestant> contestants, const Shared& shared, const Mapping& pool, Pool sets, Terms terms)
     : contestants_(contestants),
-      inputs_(inputs),
+      shared_(shared),
+      plan_(shared.plan()),
       pool_(pool),
       sets_(std::move(sets)),
       terms_(terms),
       coin_(terms.seed),
       red_pattern_(coin_.bits()),
-      gaps_(gaps_between(places_of_outputs(contestants.front().plan(), terms.batch + 1))),
-      set_of_slot_(terms.batch + 1),
+      gaps_(gaps_between(places_of_outputs(plan_, terms.batch))),
+      set_of_slot_(terms.batch),
       snapshot_(kSnapshotLines * kLineBytes) {}
 
 bool Sitting::fail(std::string what, std::size_t contestant, std::size_t tensor, std::size_t at) {
@@ -77,23 +83,22 @@ bool Sitting::reply_is_done(Reply reply, std::size_t index) {
 
 void Sitting::write_inputs(std::size_t slot) {
     const std::byte* source = pool_.data() + sets_.base + set_of_slot_[slot] * sets_.stride;
-    const Slot& target = contestants_.front().plan().slots[slot];  // inputs are shared: every plan says the same
+    const Slot& target = plan_.slots[slot];
     for (const PoolInput& input : sets_.inputs) {
-        std::memcpy(inputs_.data() + target.tensors[input.tensor].offset, source + input.offset, input.bytes);
+        std::memcpy(shared_.inputs.data() + target.tensors[input.tensor].offset, source + input.offset, input.bytes);
     }
 }
 
-// Each slot gets another set, drawn anew: no two calls of a batch, warm-up included, see the same contents.
+// Each slot gets another set, drawn anew: no two calls of a batch see the same contents.
 void Sitting::deal() {
     const std::vector<std::size_t> sets = coin_.permutation(sets_.sets);
     std::copy_n(sets.begin(), set_of_slot_.size(), set_of_slot_.begin());
     order_ = coin_.permutation(terms_.batch);
-    is_written_ = false;
 }
 
 // Leave nothing of what the contestant has written: neither in its outputs nor between and behind them.
-void Sitting::poison_outputs(const Contestant& contestant, std::span<const std::size_t> slots) {
-    const Mapping& outputs = contestant.outputs();
+void Sitting::poison_outputs() {
+    const Mapping& outputs = shared_.outputs;
     for (const Range& gap : gaps_) {
         fill({outputs.data() + gap.begin, gap.bytes}, red_pattern_, gap.begin);
     }
@@ -102,9 +107,9 @@ void Sitting::poison_outputs(const Contestant& contestant, std::span<const std::
         madvise(outputs.data() + end, outputs.bytes() - end, MADV_REMOVE);
     }
     const std::uint64_t pattern = nan_pattern(coin_);
-    for (const std::size_t slot : slots) {
+    for (const std::size_t slot : order_) {
         for (const PoolOutput& output : sets_.outputs) {
-            const Tensor& tensor = contestant.plan().slots[slot].tensors[output.tensor];
+            const Tensor& tensor = plan_.slots[slot].tensors[output.tensor];
             fill({outputs.data() + tensor.offset, tensor.bytes}, pattern);
         }
     }
@@ -114,7 +119,7 @@ void Sitting::poison_outputs(const Contestant& contestant, std::span<const std::
 // what it has written: not in its outputs, its memory, its registers.
 bool Sitting::make_ready(std::size_t index, std::span<const std::size_t> slots) {
     Contestant& contestant = contestants_[index];
-    Plan& plan = contestant.plan();
+    Plan& plan = shared_.plan();
     plan.count = slots.size();
     std::copy(slots.begin(), slots.end(), plan.order);
     if (!contestant.return_to_checkpoint()) {
@@ -123,37 +128,17 @@ bool Sitting::make_ready(std::size_t index, std::span<const std::size_t> slots) 
     return reply_is_done(contestant.prepare(coin_.token(), terms_.timeout_ns), index);
 }
 
-// Calls that nobody judges: a warm-up, or none at all to see what an empty batch takes.
-bool Sitting::unjudged(std::size_t index, std::span<const std::size_t> slots, std::uint64_t& elapsed_ns) {
-    Contestant& contestant = contestants_[index];
-    return make_ready(index, slots) &&
-           reply_is_done(contestant.ring(coin_.token(), terms_.timeout_ns, elapsed_ns), index) &&
-           (contestant.stop() || fail("died", index));
-}
-
+// Inputs are written anew for each contestant, though the set is the same: all find them in the same caches.
 bool Sitting::batch(std::size_t index, std::uint64_t& elapsed_ns) {
     Contestant& contestant = contestants_[index];
-    const std::size_t warm_slot = terms_.batch;
-    if (!is_written_) {
-        write_inputs(warm_slot);
-    }
-    poison_outputs(contestant, std::span(&warm_slot, 1));
-    if (!unjudged(index, std::span(&warm_slot, 1), elapsed_ns)) {
-        return false;
-    }
-    if (!is_written_) {
-        std::ranges::for_each(order_, [this](std::size_t slot) { write_inputs(slot); });
-        is_written_ = true;
-    }
-    std::vector<std::size_t> every(order_);
-    every.push_back(warm_slot);
-    poison_outputs(contestant, every);
+    std::ranges::for_each(order_, [this](std::size_t slot) { write_inputs(slot); });
+    poison_outputs();
     plan_snapshot();
     if (!make_ready(index, order_)) {
         return false;
     }
     const Reply reply = contestant.ring(coin_.token(), terms_.timeout_ns, elapsed_ns);
-    take_snapshot(contestant);  // at once: a kernel that said done too early is still writing
+    take_snapshot();  // at once: a kernel that said done too early is still writing
     if (!reply_is_done(reply, index)) {
         return false;
     }
@@ -190,12 +175,12 @@ void Sitting::plan_snapshot() {
     }
 }
 
-void Sitting::take_snapshot(const Contestant& contestant) {
+void Sitting::take_snapshot() {
     for (const Part& part : parts_) {
         const PoolOutput& output = sets_.outputs[part.output];
         const std::size_t element = size_of(output.dtype);
-        const std::size_t offset = contestant.plan().slots[part.slot].tensors[output.tensor].offset;
-        std::memcpy(snapshot_.data() + part.at, contestant.outputs().data() + offset + part.begin * element,
+        const std::size_t offset = plan_.slots[part.slot].tensors[output.tensor].offset;
+        std::memcpy(snapshot_.data() + part.at, shared_.outputs.data() + offset + part.begin * element,
                     part.elements * element);
     }
 }
@@ -205,10 +190,9 @@ const double* Sitting::bound(std::size_t slot, std::size_t offset) const {
 }
 
 bool Sitting::judge_slot(std::size_t index, std::size_t slot) {
-    const Contestant& contestant = contestants_[index];
     for (const PoolOutput& output : sets_.outputs) {
-        const std::size_t offset = contestant.plan().slots[slot].tensors[output.tensor].offset;
-        const auto wrong = first_wrong(output.dtype, contestant.outputs().data() + offset,
+        const std::size_t offset = plan_.slots[slot].tensors[output.tensor].offset;
+        const auto wrong = first_wrong(output.dtype, shared_.outputs.data() + offset,
                                        bound(slot, output.lo_offset), bound(slot, output.hi_offset),
                                        output.elements);
         if (wrong) {
@@ -233,9 +217,9 @@ bool Sitting::judge_snapshot(std::size_t index) {
 }
 
 bool Sitting::judge_red_zones(std::size_t index, std::size_t slot) {
-    const Mapping& outputs = contestants_[index].outputs();
+    const Mapping& outputs = shared_.outputs;
     for (const PoolOutput& output : sets_.outputs) {
-        const Tensor& tensor = contestants_[index].plan().slots[slot].tensors[output.tensor];
+        const Tensor& tensor = plan_.slots[slot].tensors[output.tensor];
         for (const std::size_t begin : {tensor.offset - kRedZoneBytes, tensor.offset + tensor.bytes}) {
             if (first_change({outputs.data() + begin, kRedZoneBytes}, red_pattern_, begin)) {
                 return fail("red_zone", index, output.tensor);
@@ -281,7 +265,9 @@ bool Sitting::is_finished_late(std::size_t index, std::size_t slot) {
 bool Sitting::measure_null(std::size_t contestant, std::uint64_t& median_ns) {
     std::vector<std::uint64_t> taken(kNullBatches);
     for (std::uint64_t& elapsed_ns : taken) {
-        if (!unjudged(contestant, {}, elapsed_ns)) {
+        if (!make_ready(contestant, {}) ||
+            !reply_is_done(contestants_[contestant].ring(coin_.token(), terms_.timeout_ns, elapsed_ns), contestant) ||
+            !contestants_[contestant].stop()) {
             return false;
         }
     }
@@ -311,18 +297,48 @@ bool Sitting::run_half(std::size_t round, std::size_t half, std::span<const std:
         if (!batch(index, elapsed_ns)) {
             return false;
         }
+        std::uint64_t& least_ns = least_ns_[index].back();
+        least_ns = half == 0 ? elapsed_ns : std::min(least_ns, elapsed_ns);
         lines << "batch " << round << ' ' << half << ' ' << index << ' ' << elapsed_ns << '\n';
     }
     return true;
 }
 
+// Judged by the spread, for which the ratio's size is only the scale: to stop at a pleasing one would flatter it.
+bool Sitting::is_settled() const {
+    const std::size_t rounds = least_ns_.front().size();
+    std::vector<double> logs(rounds);
+    for (std::size_t index = 1; index < least_ns_.size(); ++index) {
+        std::ranges::transform(least_ns_[0], least_ns_[index], logs.begin(), [](std::uint64_t one, std::uint64_t other) {
+            return std::log(static_cast<double>(one) / static_cast<double>(other));
+        });
+        std::ranges::sort(logs);
+        // Of a normal spread: the quartiles are 1.349 deviations apart, a median errs 1.253 times as much as a mean.
+        const double deviation = (logs[rounds * 3 / 4] - logs[rounds / 4]) / 1.349;
+        const double error = 1.253 * deviation / std::sqrt(static_cast<double>(rounds));
+        if (error > kSettled + kSettledPerLog * std::abs(logs[rounds / 2])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool Sitting::is_enough(std::size_t rounds, std::uint64_t elapsed_ns) const {
+    if (rounds < terms_.least_rounds) {
+        return false;
+    }
+    if (rounds < terms_.rounds) {
+        return elapsed_ns > terms_.budget_ns;
+    }
+    return elapsed_ns > terms_.patience_ns || (rounds % kRoundsPerLook == 0 && is_settled());
+}
+
 // A round is A B B A or B A A B by coin (A B C C B A with an incumbent): a linear drift cancels.
 bool Sitting::run(std::ostream& lines) {
     const std::uint64_t begin = now_ns();
-    for (std::size_t round = 0; round < terms_.rounds; ++round) {
-        if (round >= terms_.least_rounds && now_ns() - begin > terms_.budget_ns) {
-            break;
-        }
+    least_ns_.assign(contestants_.size(), {});
+    for (std::size_t round = 0; !is_enough(round, now_ns() - begin); ++round) {
+        std::ranges::for_each(least_ns_, [](auto& rounds) { rounds.push_back(0); });
         std::vector<std::size_t> turn = coin_.permutation(contestants_.size());
         if (!run_half(round, 0, turn, lines)) {
             return false;

@@ -10,7 +10,7 @@
 #include "coin.hpp"
 #include "contestant.hpp"
 #include "judge.hpp"
-#include "mapping.hpp"
+#include "shared.hpp"
 
 namespace zoo {
 
@@ -37,11 +37,14 @@ struct Pool {
     std::vector<PoolOutput> outputs;
 };
 
+// A case is given `rounds` rounds, fewer (but `least_rounds`) when `budget_ns` is spent before, and more while its
+// ratios are not settled and `patience_ns` is not spent.
 struct Terms {
     std::uint64_t seed;
     std::size_t rounds;
     std::size_t least_rounds;
     std::uint64_t budget_ns;
+    std::uint64_t patience_ns;
     std::uint64_t timeout_ns;
     std::size_t batch;
 };
@@ -60,9 +63,9 @@ struct Range {
 
 class Sitting {
 public:
-    Sitting(std::span<Contestant> contestants, const Mapping& inputs, const Mapping& pool, Pool sets, Terms terms);
+    Sitting(std::span<Contestant> contestants, const Shared& shared, const Mapping& pool, Pool sets, Terms terms);
 
-    // The median of what an empty batch takes. Asked of the baseline only: a contestant could stretch its own.
+    // The median of what an empty batch takes, the same for all contestants: they ring at one door.
     bool measure_null(std::size_t contestant, std::uint64_t& median_ns);
 
     // The least of up to `calls` batches of one call, fewer where they are long: the pilot.
@@ -85,35 +88,37 @@ private:
 
     void deal();
     void write_inputs(std::size_t slot);
-    void poison_outputs(const Contestant& contestant, std::span<const std::size_t> slots);
+    void poison_outputs();
     bool batch(std::size_t index, std::uint64_t& elapsed_ns);
-    bool unjudged(std::size_t index, std::span<const std::size_t> slots, std::uint64_t& elapsed_ns);
     bool make_ready(std::size_t index, std::span<const std::size_t> slots);
     bool reply_is_done(Reply reply, std::size_t index);
     void plan_snapshot();
-    void take_snapshot(const Contestant& contestant);
+    void take_snapshot();
     bool judge(std::size_t index, std::span<const std::size_t> slots);
     bool judge_slot(std::size_t index, std::size_t slot);
     bool is_finished_late(std::size_t index, std::size_t slot);
     bool judge_snapshot(std::size_t index);
     bool judge_red_zones(std::size_t index, std::size_t slot);
     bool run_half(std::size_t round, std::size_t half, std::span<const std::size_t> turn, std::ostream& lines);
+    [[nodiscard]] bool is_enough(std::size_t rounds, std::uint64_t elapsed_ns) const;
+    [[nodiscard]] bool is_settled() const;
     bool fail(std::string what, std::size_t contestant, std::size_t tensor = 0, std::size_t at = 0);
     [[nodiscard]] const double* bound(std::size_t slot, std::size_t offset) const;
 
     std::span<Contestant> contestants_;
-    const Mapping& inputs_;
+    const Shared& shared_;
+    const Plan& plan_;
     const Mapping& pool_;
     Pool sets_;
     Terms terms_;
     Coin coin_;
     std::uint64_t red_pattern_;
     std::vector<Range> gaps_;
-    bool is_written_ = false;
     std::vector<std::size_t> set_of_slot_;
     std::vector<std::size_t> order_;
     std::vector<Part> parts_;
     std::vector<std::byte> snapshot_;
+    std::vector<std::vector<std::uint64_t>> least_ns_;  // by contestant, the lesser batch of each round
     Flaw flaw_;
 };
 

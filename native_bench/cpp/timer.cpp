@@ -1,10 +1,10 @@
 // The trusted timer: it owns the clock and the judged memory, never a contestant's code.
 //
 // It reads commands (words and numbers) on stdin and answers in lines on stdout:
-//   inputs FD BYTES | pool FD BYTES                             -> ok
-//   contestant PID DOOR PLAN OUTPUTS OUTPUTS_BYTES              -> ok | late | gone WHY | died OBITUARY | untraceable WHY
+//   shared INPUTS BYTES OUTPUTS BYTES DOOR PLAN | pool FD BYTES -> ok
+//   contestant PID                                              -> ok | late | gone WHY | died OBITUARY | untraceable WHY
 //   call CONTESTANT TIMEOUT_NS                                  -> done | late | early | died OBITUARY
-//   case SEED ROUNDS LEAST BUDGET_NS TIMEOUT_NS BATCH  BASE STRIDE SETS
+//   case SEED ROUNDS LEAST BUDGET_NS PATIENCE_NS TIMEOUT_NS BATCH  BASE STRIDE SETS
 //        INPUTS {TENSOR BYTES OFFSET}  OUTPUTS {TENSOR DTYPE ELEMENTS LO HI}             -> ok
 //   clocks                                                      -> clocks TICKS NS
 //   null CONTESTANT | pilot CONTESTANT CALLS                    -> ns N | flaw WHAT CONTESTANT TENSOR ELEMENT [OBITUARY]
@@ -43,8 +43,11 @@ class Timer {
 public:
     // False when a mapping fails or a command is unknown: the reader of our answers then sees the end.
     bool obey(const std::string& command) {
-        if (command == "inputs" || command == "pool") {
-            return map(command == "pool" ? pool_ : inputs_);
+        if (command == "pool") {
+            return map_pool();
+        }
+        if (command == "shared") {
+            return map_shared();
         }
         if (command == "contestant") {
             return seat();
@@ -68,23 +71,26 @@ public:
     }
 
 private:
-    bool map(Mapping& target) {
+    bool map_pool() {
         const int descriptor = next<int>();
-        target = Mapping(descriptor, next<std::size_t>(), true);
+        pool_ = Mapping(descriptor, next<std::size_t>(), true);
         std::cout << "ok" << std::endl;
-        return target.is_mapped();
+        return pool_.is_mapped();
+    }
+
+    bool map_shared() {
+        const int inputs = next<int>();
+        shared_.inputs = Mapping(inputs, next<std::size_t>(), true);
+        const int outputs = next<int>();
+        shared_.outputs = Mapping(outputs, next<std::size_t>(), true);
+        shared_.door_page = Mapping(next<int>(), kDoorBytes, true);
+        shared_.plan_pages = Mapping(next<int>(), sizeof(Plan), true);
+        std::cout << "ok" << std::endl;
+        return shared_.is_mapped();
     }
 
     bool seat() {
-        const auto pid = next<pid_t>();
-        Mapping door(next<int>(), kDoorBytes, true);
-        Mapping plan(next<int>(), sizeof(Plan), true);
-        const int descriptor = next<int>();
-        Mapping outputs(descriptor, next<std::size_t>(), true);
-        if (!door.is_mapped() || !plan.is_mapped() || !outputs.is_mapped()) {
-            return false;
-        }
-        contestants_.emplace_back(pid, std::move(door), std::move(plan), std::move(outputs));
+        contestants_.emplace_back(next<pid_t>(), shared_);
         Contestant& newcomer = contestants_.back();
         if (!newcomer.seize()) {
             std::cout << (errno == ESRCH ? "gone " : "untraceable ") << std::strerror(errno) << std::endl;
@@ -93,7 +99,7 @@ private:
         // It is left running until it is sealed: the worker has still its library to load.
         const Reply reply = newcomer.seat(kSeatNs);
         if (reply == Reply::died) {
-            std::cout << "died " << newcomer.obituary(inputs_.bytes()) << std::endl;
+            std::cout << "died " << newcomer.obituary() << std::endl;
         } else {
             std::cout << (reply == Reply::done ? "ok" : name_of(reply)) << std::endl;
         }
@@ -114,7 +120,7 @@ private:
         }
         std::cout << name_of(reply);
         if (reply == Reply::died) {
-            std::cout << ' ' << contestant.obituary(inputs_.bytes());
+            std::cout << ' ' << contestant.obituary();
         }
         std::cout << std::endl;
         return true;
@@ -122,7 +128,8 @@ private:
 
     bool open_case() {
         Terms terms{};
-        std::cin >> terms.seed >> terms.rounds >> terms.least_rounds >> terms.budget_ns >> terms.timeout_ns >> terms.batch;
+        std::cin >> terms.seed >> terms.rounds >> terms.least_rounds >> terms.budget_ns >> terms.patience_ns;
+        std::cin >> terms.timeout_ns >> terms.batch;
         Pool sets{};
         std::cin >> sets.base >> sets.stride >> sets.sets;
         sets.inputs.resize(next<std::size_t>());
@@ -135,10 +142,10 @@ private:
             output.dtype = static_cast<Dtype>(next<std::uint64_t>());
             std::cin >> output.elements >> output.lo_offset >> output.hi_offset;
         }
-        if (!std::cin || terms.batch + 1 > std::min(kMaxSlots, sets.sets)) {
+        if (!std::cin || terms.batch > std::min(kMaxSlots, sets.sets)) {
             return false;
         }
-        sitting_ = std::make_unique<Sitting>(std::span(contestants_), inputs_, pool_, std::move(sets), terms);
+        sitting_ = std::make_unique<Sitting>(std::span(contestants_), shared_, pool_, std::move(sets), terms);
         std::cout << "ok" << std::endl;
         return true;
     }
@@ -175,12 +182,13 @@ private:
         const Flaw& flaw = sitting_->flaw();
         std::cout << "flaw " << flaw.what << ' ' << flaw.contestant << ' ' << flaw.tensor << ' ' << flaw.index;
         if (flaw.what == name_of(Reply::died)) {
-            std::cout << ' ' << contestants_.at(flaw.contestant).obituary(inputs_.bytes());
+            std::cout << ' ' << contestants_.at(flaw.contestant).obituary();
         }
         std::cout << std::endl;
     }
 
-    Mapping inputs_, pool_;
+    Shared shared_;
+    Mapping pool_;
     std::vector<Contestant> contestants_;
     std::unique_ptr<Sitting> sitting_;
     Coin coin_{std::random_device{}()};

@@ -1,6 +1,7 @@
 #include "tracee.hpp"
 
 #include <elf.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
@@ -8,6 +9,7 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <array>
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
@@ -16,6 +18,10 @@
 namespace zoo {
 namespace {
 
+constexpr std::size_t kPage = 4096;
+constexpr std::size_t kPagesLookedAt = (std::size_t{1} << 20U) / kPage;
+// A page's word in /proc/PID/pagemap: it is in memory, or was swapped out.
+constexpr std::uint64_t kInUse = std::uint64_t{3} << 62U;
 constexpr std::size_t kRegisterRoom = std::size_t{32} << 10U;
 // What a leaf function may use below its stack pointer, and the return address of the call in flight.
 constexpr std::uintptr_t kBelowStackPointer = 256;
@@ -141,6 +147,7 @@ bool Tracee::copy(bool is_write) {
 }
 
 bool Tracee::keep_checkpoint() {
+    page_map_ = Descriptor(open(("/proc/" + std::to_string(pid_) + "/pagemap").c_str(), O_RDONLY | O_CLOEXEC));
     if (!get_registers() || !find_segments()) {
         return false;
     }
@@ -150,6 +157,16 @@ bool Tracee::keep_checkpoint() {
     }
     image_.resize(bytes);
     return copy(false);
+}
+
+std::uintptr_t Tracee::first_page_in_use(std::uintptr_t begin) const {
+    std::array<std::uint64_t, kPagesLookedAt> pages{};
+    const auto at = static_cast<off_t>(begin / kPage * sizeof pages[0]);
+    if (pread(page_map_.number(), pages.data(), sizeof pages, at) != static_cast<ssize_t>(sizeof pages)) {
+        return begin;
+    }
+    const auto* const found = std::ranges::find_if(pages, [](std::uint64_t page) { return (page & kInUse) != 0; });
+    return begin + static_cast<std::size_t>(found - pages.data()) * kPage;
 }
 
 bool Tracee::return_to_checkpoint() { return !is_dead_ && copy(true) && set_registers(); }

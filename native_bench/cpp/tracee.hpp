@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "descriptor.hpp"
+
 namespace zoo {
 
 // How a process ended, as the kernel told us: nothing in it is the process's own claim but the exit status.
@@ -41,6 +43,9 @@ public:
     // and it finds the memory that it left. It must be stopped.
     [[nodiscard]] bool return_to_checkpoint();
 
+    // The first page from `begin` on that it has ever written to, within a megabyte; `begin` where that is not known.
+    [[nodiscard]] std::uintptr_t first_page_in_use(std::uintptr_t begin) const;
+
 private:
     struct Segment {
         std::uintptr_t begin;
@@ -59,6 +64,7 @@ private:
     std::vector<std::byte> general_, extended_;
     std::vector<Segment> segments_;
     std::vector<std::byte> image_;
+    Descriptor page_map_;
 };
 
 }  // namespace zoo

@@ -1,10 +1,11 @@
 // The program that runs one contestant: it loads the library, seals itself, and serves batches of calls.
 //
 // It owns no clock, no verdict and no descriptor, and its tracer is the timer, which checks all that it says.
-// usage: worker SOCKET DOOR PLAN INPUTS INPUTS_BYTES OUTPUTS OUTPUTS_BYTES LIBRARY CPU
+// usage: worker SOCKET DOOR PLAN INPUTS INPUTS_BYTES OUTPUTS OUTPUTS_BYTES LIBRARY CPU LAYOUT
 #include <sched.h>
+#include <alloca.h>
 #include <sys/mman.h>
-#include <sys/random.h>
+#include <sys/personality.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "coin.hpp"
 #include "door.hpp"
 #include "library.hpp"
 #include "lines.hpp"
@@ -30,6 +32,7 @@ namespace {
 using namespace zoo;
 
 constexpr std::size_t kLine = 64;
+constexpr std::size_t kPage = 4096;
 
 enum Failure { kUsage = 90, kMap = 91, kHello = 92, kLoad = 93, kSeal = 94 };
 
@@ -37,23 +40,30 @@ struct Regions {
     Mapping door, plan, inputs, outputs;
 };
 
-// Each process gets another layout: within one, code and data placement move a figure by up to 1 %.
-void leave_random_gap() {
-    std::uint16_t pages = 0;
-    if (getrandom(&pages, sizeof pages, 0) == sizeof pages) {
-        mmap(nullptr, std::size_t{4096} * (1 + pages % 512), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+// Where code and data lie moves a figure by up to 1 %. The contestants of a set get one layout, drawn anew for each
+// set: so it can't favour one of them, and its influence shows in the spread of the sets. The system must not draw
+// addresses of its own for that; where it can't be stopped, the layouts differ and the figure is only less sharp.
+void stop_random_addresses(char** argv) {
+    const int persona = personality(0xffffffff);
+    if (persona != -1 && (persona & ADDR_NO_RANDOMIZE) == 0 &&
+        personality(static_cast<unsigned long>(persona) | ADDR_NO_RANDOMIZE) != -1) {
+        execv(argv[0], argv);
     }
 }
 
-Regions map_regions(char** argv) {
+void leave_gap(Coin& layout) {
+    mmap(nullptr, kPage * (1 + layout.below(512)), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+Regions map_regions(char** argv, Coin& layout) {
     Regions regions;
-    leave_random_gap();
+    leave_gap(layout);
     regions.door = Mapping(std::atoi(argv[2]), kDoorBytes, true);
-    leave_random_gap();
+    leave_gap(layout);
     regions.plan = Mapping(std::atoi(argv[3]), sizeof(Plan), false);
-    leave_random_gap();
+    leave_gap(layout);
     regions.inputs = Mapping(std::atoi(argv[4]), std::strtoull(argv[5], nullptr, 10), false);
-    leave_random_gap();
+    leave_gap(layout);
     regions.outputs = Mapping(std::atoi(argv[6]), std::strtoull(argv[7], nullptr, 10), true);
     return regions;
 }
@@ -140,10 +150,11 @@ public:
     [[noreturn]] void serve() {
         door_.inputs_address = reinterpret_cast<std::uintptr_t>(regions_.inputs.data());
         door_.outputs_address = reinterpret_cast<std::uintptr_t>(regions_.outputs.data());
+        door_.stack_limit = library_.stack_end - kStackBytes;
         door_.sealed.store(1, std::memory_order_release);
         const std::uint64_t prepared = await_token(door_.prepare);
         reset_flags();
-        wipe_free_stack(library_.stack_end);
+        wipe_stack_from(door_.wipe_from);
         restore(library_);
         take_arguments();
         door_.ready.store(prepared, std::memory_order_release);
@@ -217,11 +228,15 @@ bool say_hello(int socket) { return send(socket, "h", 1, MSG_NOSIGNAL) == 1; }
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc != 10) {
+    if (argc != 11) {
         return kUsage;
     }
+    stop_random_addresses(argv);
+    Coin layout(std::strtoull(argv[10], nullptr, 10));
+    auto* gap = static_cast<volatile char*>(alloca(16 * (1 + layout.below(kPage / 16))));
+    *gap = 0;
     pin(std::atoi(argv[9]));
-    static Regions regions = map_regions(argv);
+    static Regions regions = map_regions(argv, layout);
     if (!all_mapped(regions)) {
         return kMap;
     }
@@ -235,7 +250,7 @@ int main(int argc, char** argv) {
     if (close_range(0, ~0U, 0) != 0 || !seal_for_loading()) {
         return kSeal;
     }
-    leave_random_gap();
+    leave_gap(layout);
     static const Library library = load_library(argv[8]);
     if (library.entry == nullptr) {
         return kLoad;

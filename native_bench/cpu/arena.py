@@ -1,10 +1,12 @@
-"""Where a contestant's tensors lie, and the plan that tells its worker: the Python side of cpp/door.hpp."""
+"""Where the contestants' tensors lie, and the plan that tells the workers: the Python side of cpp/door.hpp."""
 
 import math
 import random
 import struct
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
+from typing import Self
 
 from native_bench.memory import SharedMemory
 from submissions.kernel_package.dtypes import DTYPE_BYTES
@@ -46,6 +48,38 @@ class Arena:
     slots: tuple[tuple[Place, ...], ...]
     input_bytes: int
     output_bytes: int
+
+
+class SharedArena:
+    """What all contestants of a set share with each other and the timer (cpp/shared.hpp).
+
+    Which pages lie well in the caches is luck, and it shall be the same for all. Only one contestant runs at a
+    time, and nothing of what it has written is left for the next.
+    """
+
+    def __init__(self, region_bytes: int) -> None:
+        """Make the inputs and the outputs, of `region_bytes` each, the door, and the plan."""
+        with ExitStack() as stack:
+            self.inputs = stack.enter_context(SharedMemory("inputs", region_bytes))
+            self.outputs = stack.enter_context(SharedMemory("outputs", region_bytes))
+            self.door = stack.enter_context(SharedMemory("door", DOOR_BYTES))
+            self.plan = stack.enter_context(SharedMemory("plan", PLAN_BYTES))
+            self._stack = stack.pop_all()
+
+    @property
+    def memories(self) -> tuple[SharedMemory, ...]:
+        return self.inputs, self.outputs, self.door, self.plan
+
+    def timer_command(self) -> str:
+        """Return what gives it to the timer."""
+        regions = f"{self.inputs.fd} {self.inputs.size} {self.outputs.fd} {self.outputs.size}"
+        return f"shared {regions} {self.door.fd} {self.plan.fd}"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from native_bench.bench import Bench, Deadline, seed_of
-from native_bench.cpu.arena import RED_ZONE_BYTES, Arena, Place, arena_bytes, lay_out, write_order, write_plan
+from native_bench.cpu.arena import (
+    RED_ZONE_BYTES,
+    Arena,
+    Place,
+    SharedArena,
+    arena_bytes,
+    lay_out,
+    write_order,
+    write_plan,
+)
 from native_bench.cpu.bounds import FirstWrong
 from native_bench.cpu.draws import Draw, DrawnSet, Draws, Span
 from native_bench.cpu.timer import Timer, TimerSilent
@@ -72,16 +82,18 @@ def check(
     """
     room = max(arena_bytes(bench.problem, item.draw.dims, _PLACES) for item in items)
     seconds = 60 + 2 * len(items) * bench.problem.timeout_s
-    with SharedMemory("inputs", room) as inputs:
-        terms = WorkerTerms(bench.programs.worker, library, inputs, room, bench.worker_core, seconds)
+    with ExitStack() as stack:
+        arena = stack.enter_context(SharedArena(room))
+        # The worker closes after the timer, whose tracee it is: nobody else can bury it while that lives.
+        ends = stack.enter_context(ExitStack())
+        timer = stack.enter_context(Timer(bench.programs.timer, bench.timer_core, arena.memories))
+        timer.ask_ok(arena.timer_command())
+        layout = bench.seed("layout of the check")
+        terms = WorkerTerms(bench.programs.worker, library, arena, bench.worker_core, seconds, layout)
         worker = start_worker("candidate", terms, bench.sandbox)
-        try:
-            with Timer(bench.programs.timer, bench.timer_core, (inputs, *worker.memories)) as timer:
-                timer.ask_ok(f"inputs {inputs.fd} {inputs.size}")
-                seat(timer, worker, "check")
-                return _check_all(_Table(bench, timer, worker, inputs, draws, deadline), items)
-        finally:
-            worker.close()
+        ends.callback(worker.close)
+        seat(timer, worker, "check")
+        return _check_all(_Table(bench, timer, worker, arena, draws, deadline), items)
 
 
 def _check_all(table: "_Table", items: Sequence[Item]) -> dict[str, float]:
@@ -109,12 +121,12 @@ def _as_told(item: Item, end: RunEnded) -> RunEnded:
 
 @dataclass(frozen=True)
 class _Table:
-    """One worker with its timer and memories, checked item by item."""
+    """One worker with its timer and memory, checked item by item."""
 
     bench: Bench
     timer: Timer
     worker: Worker
-    inputs: SharedMemory
+    memory: SharedArena
     draws: Draws
     deadline: Deadline
 
@@ -123,7 +135,7 @@ class _Table:
         problem = self.bench.problem
         coin = self.bench.coin(f"places {drawn.begin}")
         arena = lay_out(problem, item.draw.dims, _PLACES, coin)
-        write_plan(self.worker.plan, problem, arena, item.draw.dims)
+        write_plan(self.memory.plan, problem, arena, item.draw.dims)
         # Copied: numpy views of the shared pages would outlive their closing.
         outputs = [self._run(item, drawn, arena, slot, coin) for slot in range(_PLACES)]
         worst = max(
@@ -137,16 +149,16 @@ class _Table:
         self, item: Item, drawn: DrawnSet, arena: Arena, slot: int, coin: random.Random
     ) -> dict[int, NDArray[np.uint8]]:
         red = coin.randrange(256)
-        self.worker.outputs.bytes[:] = red
+        self.memory.outputs.bytes[:] = red
         for span in drawn.inputs:
-            _bytes_at(self.inputs, arena.slots[slot][span.index])[:] = self.draws.input_bytes(span)
+            _bytes_at(self.memory.inputs, arena.slots[slot][span.index])[:] = self.draws.input_bytes(span)
         for span in drawn.outputs:
-            _poison(_bytes_at(self.worker.outputs, arena.slots[slot][span.index]), coin)
-        write_order(self.worker.plan, [slot])
+            _poison(_bytes_at(self.memory.outputs, arena.slots[slot][span.index]), coin)
+        write_order(self.memory.plan, [slot])
         self._call(item, arena)
         for span in drawn.inputs:
             if not np.array_equal(
-                _bytes_at(self.inputs, arena.slots[slot][span.index]), self.draws.input_bytes(span)
+                _bytes_at(self.memory.inputs, arena.slots[slot][span.index]), self.draws.input_bytes(span)
             ):
                 raise _refused(
                     item, Verdict.CHEAT_SUSPECTED, "input-changed", f"the input {span.tensor.name} changed"
@@ -154,7 +166,7 @@ class _Table:
         for span in drawn.outputs:
             self._check_red_zones(item, span, arena.slots[slot][span.index], red)
         return {
-            span.index: _bytes_at(self.worker.outputs, arena.slots[slot][span.index]).copy()
+            span.index: _bytes_at(self.memory.outputs, arena.slots[slot][span.index]).copy()
             for span in drawn.outputs
         }
 
@@ -179,7 +191,7 @@ class _Table:
             raise death_of(self.worker, obituary, "check", self.bench.problem, arena)
 
     def _check_red_zones(self, item: Item, span: Span, place: Place, red: int) -> None:
-        memory = self.worker.outputs.bytes
+        memory = self.memory.outputs.bytes
         zones = (
             memory[place.offset - RED_ZONE_BYTES : place.offset],
             memory[place.offset + place.bytes :][:RED_ZONE_BYTES],

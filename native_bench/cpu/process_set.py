@@ -9,18 +9,19 @@ from pathlib import Path
 from statistics import median
 
 from native_bench.bench import Bench, Deadline
-from native_bench.cpu.arena import arena_bytes, lay_out, write_plan
+from native_bench.cpu.arena import SharedArena, arena_bytes, lay_out, write_plan
 from native_bench.cpu.draws import DrawnSet, Draws
 from native_bench.cpu.timer import Timer, TimerSilent
 from native_bench.cpu.worker import Worker, WorkerTerms, death_of, seat, start_worker
-from native_bench.memory import SharedMemory
 from native_bench.outcome import RunEnded, infra
 from native_bench.surroundings import Surroundings, involuntary_switches
 from submissions.evaluation.verdicts import Verdict
 from submissions.kernel_package.dtypes import DTYPE_BYTES
 from submissions.kernel_package.problem import Case
 
-MAX_BATCH = 64
+_MAX_BATCH = 64
+# More sets than 48 make a batch surer only while they lie near the core.
+_MANY_SETS, _NEAR_BYTES = 48, 3 << 19
 _BATCH_NS = 100_000
 _SLOW_BATCH_NS = 1_000_000
 _CASE_BUDGET_NS = 250_000_000
@@ -33,13 +34,17 @@ _DTYPES = ("fp64", "fp32", "fp16", "bf16", "i8", "i16", "i32", "i64", "u8", "u16
 
 @dataclass(frozen=True)
 class Rounds:
-    """How many rounds a case is given, and how few it may be left with when its budget is spent."""
+    """How many rounds a case is given, and how few it may be left with when its budget is spent.
+
+    Beyond them a case whose ratios spread goes on for up to `patience_ns` for each contestant.
+    """
 
     wanted: int
     least: int
+    patience_ns: int = 0
 
 
-HOT = Rounds(40, 8)
+HOT = Rounds(40, 8, 300_000_000)
 # Single calls on memory in no cache spread by half their size: it takes more of them.
 COLD = Rounds(200, 50)
 SELF_TEST = Rounds(24, 8)
@@ -81,6 +86,7 @@ class ProcessSet:
         self._deadline = contest.deadline
         self._coin: random.Random = contest.bench.coin(label)
         self._workers: list[Worker] = []
+        self._handshake_ns: float | None = None
         self._is_cold = contest.bench.problem.mode == "cold"
 
     def measure(self, cases: Sequence[CaseTimes], rounds: Rounds) -> None:
@@ -97,35 +103,44 @@ class ProcessSet:
     def _start(self, cases: Sequence[CaseTimes], stack: ExitStack) -> Timer:
         problem = self._bench.problem
         room = max(arena_bytes(problem, times.case.dims, len(times.sets)) for times in cases)
-        inputs = stack.enter_context(SharedMemory("inputs", room))
+        arena = stack.enter_context(SharedArena(room))
+        pool = self._draws.memory
+        memories = (*arena.memories, pool)
+        # After the timer, whose tracees they are: nobody else can bury them while it lives.
+        stack.callback(self._close_workers)
+        timer = stack.enter_context(Timer(self._bench.programs.timer, self._bench.timer_core, memories))
+        timer.ask_ok(arena.timer_command())
+        timer.ask_ok(f"pool {pool.fd} {pool.size}")
+        self._seat_all(timer, arena)
+        self._plan = arena.plan
+        return timer
+
+    def _close_workers(self) -> None:
+        for worker in self._workers:
+            worker.close()
+
+    def _seat_all(self, timer: Timer, arena: SharedArena) -> None:
         roles = list(self._libraries)
         self._coin.shuffle(roles)
+        layout = self._coin.getrandbits(62)
         # Behind the deadline: of two workers started one after the other neither is ended by its limit before it.
         seconds = 60 + 2 * self._deadline.seconds
         for role in roles:
+            library = self._libraries[role]
             terms = WorkerTerms(
-                self._bench.programs.worker, self._libraries[role], inputs, room, self._bench.worker_core, seconds
+                self._bench.programs.worker, library, arena, self._bench.worker_core, seconds, layout
             )
-            self._workers.append(start_worker(role, terms, self._bench.sandbox))
-            stack.callback(self._workers[-1].close)
-        memories = [
-            inputs,
-            self._draws.memory,
-            *(memory for worker in self._workers for memory in worker.memories),
-        ]
-        timer = stack.enter_context(Timer(self._bench.programs.timer, self._bench.timer_core, memories))
-        timer.ask_ok(f"inputs {inputs.fd} {inputs.size}")
-        timer.ask_ok(f"pool {self._draws.memory.fd} {self._draws.memory.size}")
-        for worker in self._workers:
+            worker = start_worker(role, terms, self._bench.sandbox)
+            self._workers.append(worker)
             seat(timer, worker, "time")
-        return timer
 
     def _measure_case(self, timer: Timer, times: CaseTimes, wanted: Rounds) -> None:
         if times.batch == 0:
             self._open(timer, times, 1, wanted)
             times.batch = 1 if self._is_cold else self._pilot(timer, times)
         self._open(timer, times, times.batch, wanted)
-        handshake_ns = self._ask_ns(timer, f"null {self._index('baseline')}", times)
+        if self._handshake_ns is None:
+            self._handshake_ns = self._null_ns(timer, times)
         timer.send("run")
         rounds: dict[tuple[int, int], list[int]] = {}
         try:
@@ -137,20 +152,19 @@ class ProcessSet:
                     rounds.setdefault((round_number, contestant), []).append(elapsed_ns)
         except TimerSilent:
             raise self._late() from None
-        self._keep(times, rounds, handshake_ns)
+        self._keep(times, rounds, self._handshake_ns)
 
     def _index(self, role: str) -> int:
         return next(at for at, worker in enumerate(self._workers) if worker.role == role)
 
     def _open(self, timer: Timer, times: CaseTimes, batch: int, wanted: Rounds) -> None:
-        """Lay out `batch` timed slots and a warm-up one, write every worker's plan, tell the timer the case."""
-        arena = lay_out(self._bench.problem, times.case.dims, batch + 1, self._coin)
-        for worker in self._workers:
-            write_plan(worker.plan, self._bench.problem, arena, times.case.dims)
+        """Lay out the slots of a batch, write the plan, tell the timer the case."""
+        arena = lay_out(self._bench.problem, times.case.dims, batch, self._coin)
+        write_plan(self._plan, self._bench.problem, arena, times.case.dims)
         first = times.sets[0]
         words: list[object] = [
             "case", self._coin.getrandbits(62), wanted.wanted, wanted.least, _CASE_BUDGET_NS,
-            self._bench.timeout_ns, batch,
+            wanted.patience_ns * len(self._workers), self._bench.timeout_ns, batch,
             first.begin, first.end - first.begin, len(times.sets), len(first.inputs),
         ]  # fmt: skip
         for span in first.inputs:
@@ -165,10 +179,16 @@ class ProcessSet:
         """Choose the batch from the baseline's time; a much slower candidate shortens it, for both sides alike."""
         base_ns = self._ask_ns(timer, f"pilot {self._index('baseline')} {_PILOT_CALLS}", times)
         own_ns = self._ask_ns(timer, f"pilot {self._index('candidate')} {_CANDIDATE_PILOT_CALLS}", times)
-        null_ns = self._ask_ns(timer, f"null {self._index('baseline')}", times)
-        call_ns = max(1.0, base_ns - null_ns)
-        wanted = min(round(_BATCH_NS / call_ns), int(_SLOW_BATCH_NS / max(call_ns, own_ns - null_ns)))
-        return max(1, min(wanted, MAX_BATCH, len(times.sets) - 1))
+        self._handshake_ns = self._null_ns(timer, times)
+        call_ns = max(1.0, base_ns - self._handshake_ns)
+        longest_ns = max(call_ns, own_ns - self._handshake_ns)
+        wanted = min(round(_BATCH_NS / call_ns), int(_SLOW_BATCH_NS / longest_ns))
+        set_bytes = self._bench.problem.tensor_bytes_of(times.case.dims)
+        return max(1, min(wanted, most_sets(set_bytes), len(times.sets)))
+
+    def _null_ns(self, timer: Timer, times: CaseTimes) -> float:
+        """Return what an empty batch takes in this set: the door is the same for all contestants and cases."""
+        return self._ask_ns(timer, f"null {self._index('baseline')}", times)
 
     def _ask_ns(self, timer: Timer, command: str, times: CaseTimes) -> float:
         try:
@@ -233,6 +253,11 @@ class ProcessSet:
             return infra(f"time:{worker.role}-{code}", f"the {worker.role} itself failed: {message}")
         limit = {"limit": f"{limit_s:g} s"} if what == "late" else {}
         return RunEnded(verdict, f"time:{code}", f"case {case}: {message}", case=case, **limit)
+
+
+def most_sets(set_bytes: int) -> int:
+    """Return how many sets of this size a batch may have at most: every call has its own."""
+    return min(_MAX_BATCH, max(_MANY_SETS, _NEAR_BYTES // max(1, set_bytes)))
 
 
 def usable_rounds(times: CaseTimes, sides: Mapping[str, Mapping[int, float]]) -> list[int]:

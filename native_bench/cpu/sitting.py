@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from native_bench.cpu.process_set import COLD, HOT, MAX_BATCH, SELF_TEST, CaseTimes, Contest, ProcessSet
+from native_bench.cpu.process_set import COLD, HOT, SELF_TEST, CaseTimes, Contest, ProcessSet, most_sets
 from native_bench.cpu.stopping import (
     COLD_SELF_TEST_LIMIT,
     MOST_PROCESSES,
@@ -28,10 +28,11 @@ _USELESS = {
 
 
 def pool_sets(problem: Problem, case: Case) -> int:
-    """Return how many sets of inputs a case's batches draw from: 65 where they are small, never under 3."""
+    """Return how many sets of inputs a case's batches draw from: one more than a batch has, never under 3."""
     shapes = problem.shapes(case.dims)
-    truth = sum(16 * math.prod(shapes[tensor.name]) for tensor in problem.outputs)
-    return max(3, min(MAX_BATCH + 1, _POOL_BYTES // max(1, problem.tensor_bytes_of(case.dims) + truth)))
+    set_bytes = problem.tensor_bytes_of(case.dims)
+    truth_bytes = sum(16 * math.prod(shapes[tensor.name]) for tensor in problem.outputs)
+    return max(3, min(most_sets(set_bytes) + 1, _POOL_BYTES // max(1, set_bytes + truth_bytes)))
 
 
 def sit(contest: Contest, cases: Sequence[CaseTimes], processes: int, best_speedup: float | None = None) -> None:

@@ -6,12 +6,11 @@ import socket
 import struct
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
-from native_bench.cpu.arena import DOOR_BYTES, PLAN_BYTES, Arena, Fault, place_at
+from native_bench.cpu.arena import Arena, Fault, SharedArena, place_at
 from native_bench.cpu.timer import Timer
-from native_bench.memory import SharedMemory
 from native_bench.outcome import RunEnded, infra
 from native_bench.sandbox.interface import Bind, Cell, Exit, Limits, Sandbox
 from submissions.evaluation.verdicts import Verdict
@@ -30,65 +29,65 @@ _CREDENTIALS = struct.Struct("3i")
 
 @dataclass
 class Worker:
-    """A running worker and what it shares with the timer."""
+    """A running worker."""
 
     role: str
     cell: Cell
     pid: int
-    door: SharedMemory = field(repr=False)
-    plan: SharedMemory = field(repr=False)
-    outputs: SharedMemory = field(repr=False)
-
-    @property
-    def memories(self) -> tuple[SharedMemory, ...]:
-        return self.door, self.plan, self.outputs
-
-    def seat_command(self) -> str:
-        return f"contestant {self.pid} {self.door.fd} {self.plan.fd} {self.outputs.fd} {self.outputs.size}"
 
     def close(self) -> None:
         self.cell.kill()
-        for memory in self.memories:
-            memory.close()
 
 
 @dataclass(frozen=True)
 class WorkerTerms:
-    """What a worker gets: its program, its library, the shared inputs, room for outputs, a core, a time limit."""
+    """What a worker gets: its program, its library, the memory of its set, a core, a time limit.
+
+    `layout` seeds where it maps what: the same for all contestants of a set.
+    """
 
     program: Path
     library: Path
-    inputs: SharedMemory
-    output_bytes: int
+    arena: SharedArena
     core: int
     seconds: float
+    layout: int
 
 
 def start_worker(role: str, terms: WorkerTerms, sandbox: Sandbox) -> Worker:
     """Start a worker and learn its pid; raises RunEnded infra_error when it does not say hello."""
-    door, plan = SharedMemory("door", DOOR_BYTES), SharedMemory("plan", PLAN_BYTES)
-    outputs = SharedMemory("outputs", terms.output_bytes)
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     with ours, theirs:
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-        argv = [
-            WORKER_TARGET, str(theirs.fileno()), str(door.fd), str(plan.read_only_fd),
-            str(terms.inputs.read_only_fd), str(terms.inputs.size),
-            str(outputs.fd), str(outputs.size), LIBRARY_TARGET, str(terms.core),
-        ]  # fmt: skip
-        passed = (theirs.fileno(), door.fd, plan.read_only_fd, terms.inputs.read_only_fd, outputs.fd)
+        arena = terms.arena
+        given = (
+            theirs.fileno(),
+            arena.door.fd,
+            arena.plan.read_only_fd,
+            arena.inputs.read_only_fd,
+            arena.outputs.fd,
+        )
+        socket_fd, door, plan, inputs, outputs = map(_padded, given)
+        regions = (inputs, _padded(arena.inputs.size), outputs, _padded(arena.outputs.size))
+        argv = [WORKER_TARGET, socket_fd, door, plan, *regions, LIBRARY_TARGET]
+        argv += [_padded(terms.core), _padded(terms.layout)]
         binds = (Bind(terms.program, WORKER_TARGET), Bind(terms.library, LIBRARY_TARGET))
-        cell = sandbox.start(argv, _limits(terms, outputs.size), binds, passed, {})
+        cell = sandbox.start(argv, _limits(terms), binds, given, {})
         theirs.close()
         pid = _hello(ours, cell)
-    return Worker(role, cell, pid, door, plan, outputs)
+    return Worker(role, cell, pid)
 
 
-def _limits(terms: WorkerTerms, output_bytes: int) -> Limits:
+def _padded(number: int) -> str:
+    """Return a number that moves no worker's stack: the arguments lie on it."""
+    return f"{number:020}"
+
+
+def _limits(terms: WorkerTerms) -> Limits:
     return Limits(
         wall_seconds=terms.seconds,
         cpu_seconds=terms.seconds,
-        memory_bytes=terms.inputs.size + output_bytes + _OWN_BYTES,
+        memory_bytes=terms.arena.inputs.size + terms.arena.outputs.size + _OWN_BYTES,
         processes=4,
         file_bytes=1 << 20,
         cpus=(terms.core,),
@@ -112,8 +111,11 @@ def _hello(ours: socket.socket, cell: Cell) -> int:
 
 
 def seat(timer: Timer, worker: Worker, stage: str) -> None:
-    """Give the worker to the timer once it is sealed; raises RunEnded when its library did not load."""
-    answer = timer.ask(worker.seat_command(), 30.0)
+    """Give the worker to the timer once it is sealed; raises RunEnded when its library did not load.
+
+    All use one door: the next worker may be started only then.
+    """
+    answer = timer.ask(f"contestant {worker.pid}", 30.0)
     if answer == ["ok"]:
         return
     if answer[0] in ("died", "gone"):

@@ -45,7 +45,7 @@ WIPE = """
 int main() {
     const rlimit limit{zoo::kStackBytes, zoo::kStackBytes};
     setrlimit(RLIMIT_STACK, &limit);
-    zoo::wipe_free_stack(zoo::stack_end());
+    zoo::wipe_stack_from(zoo::stack_end() - zoo::kStackBytes);
     const auto* word = reinterpret_cast<const volatile std::uint64_t*>(zoo::stack_end() - zoo::kStackBytes);
     const auto* own = reinterpret_cast<const volatile std::uint64_t*>(__builtin_frame_address(0)) - 64;
     for (; word < own; ++word) {
@@ -102,13 +102,13 @@ def test_it_finds_what_was_left_for_after_done_wherever_it_lies(judge: Judge) ->
     assert (result["verdict"], result["code"]) == ("cheat_suspected", "time:wrong-at-done")
 
 
-def test_it_takes_no_done_over_from_the_warm_up(judge: Judge) -> None:
+def test_it_takes_no_done_over_from_an_earlier_batch(judge: Judge) -> None:
     body = f"{FIND} if (worker->plan->count == 1) worker->door->done = 77; LOOP"
     assert ranked(judge, body)[0] in ("ok", "timed_out")
 
 
-def test_it_lets_no_warm_up_work_ahead(judge: Judge) -> None:
-    """The untimed call does the work of every slot that the plan names; the timed ones would find it done."""
+def test_it_lets_no_call_work_ahead_for_the_next_batch(judge: Judge) -> None:
+    """A single call does the work of every slot in the plan; those of the next batch would find it done."""
     body = f"""{FIND}
     if (worker->plan->count == 1) {{
         for (const Slot& slot : worker->plan->slots) {{
@@ -134,7 +134,7 @@ HIDING_PLACES = {
     "the end of the outputs": "volatile std::uint64_t* at = reinterpret_cast<std::uint64_t*>("
                               "worker->outputs + worker->outputs_bytes - 8);",
     "between the outputs": "volatile std::uint64_t* at = reinterpret_cast<std::uint64_t*>("
-                           "worker->outputs + (worker->plan->slots[1].tensors[2].offset & -4096) - 8);",
+                           "worker->outputs + (worker->plan->slots[0].tensors[2].offset & -4096) - 1024);",
     "the worker's data": "volatile std::uint64_t* at = const_cast<std::uint64_t*>(&worker->outputs_bytes) + 1;",
 }  # fmt: skip
 
@@ -192,7 +192,7 @@ def test_it_takes_the_worker_back_from_a_kernel_that_never_returns(judge: Judge,
 
 
 def test_it_takes_the_return_address_back(judge: Judge) -> None:
-    """The warm-up leaves by another door: into code that would answer the timed batch by itself."""
+    """A single call leaves by another door: into code that would answer the next batch by itself."""
     before = (
         WORKER
         + """

@@ -29,7 +29,7 @@ def test_it_times_candidate_baseline_and_incumbent_together(judge: Judge) -> Non
     assert len(case["t_min_ns"]) == len(case["base_t_min_ns"]) == 3
     assert all(math.isfinite(value) and value > 0 for value in case["t_min_ns"] + case["base_t_min_ns"])
     assert 1 <= case["batch_n"] <= 64
-    assert 4 <= case["rounds"] <= 40
+    assert case["rounds"] >= 4
     assert case["handshake_ns"] > 0
     interval = ratio_interval(combine_cases([(1.0, case["log_ratio"]["baseline"])]))
     assert 0 < interval.lo <= interval.value <= interval.hi < math.inf

@@ -1,5 +1,6 @@
 """One run from job to result: prepare, build, inspect, check, time, report."""
 
+import json
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -224,6 +225,7 @@ def _result(job: Job, progress: _Progress, ended: RunEnded) -> dict[str, Any]:
             "flags": [*COMPILE_FLAGS, *LINK_FLAGS],
         },
         "log": details["compile_log"],
+        "samples": _samples(progress.times),
     }
 
 
@@ -244,6 +246,20 @@ def _cases(job: Job, progress: _Progress) -> list[dict[str, Any]]:
         for case in job.problem.cases
         if case.id in progress.errors
     ]
+
+
+def _samples(timed: Sequence[CaseTimes]) -> str:
+    """Return the time of every batch as compact JSON, "" where nothing was timed."""
+    cases = [
+        {
+            "id": times.case.id,
+            "batch_n": times.batch,
+            "handshake_ns": times.handshake_ns,
+            "sets": times.batches_ns,
+        }
+        for times in timed
+    ]
+    return json.dumps({"unit": "ns", "cases": cases}, separators=(",", ":")) if cases else ""
 
 
 def _timed_case(times: CaseTimes) -> dict[str, Any]:

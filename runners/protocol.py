@@ -92,7 +92,8 @@ class Order:
 class Result:
     """How a run ended, as the engine reports it; JSON data only, no seeds and no hidden dims.
 
-    `cases` and `environment` are in the shape of a run record; `details` is what helps the entrant.
+    `cases` and `environment` are in the shape of a run record; `details` is what helps the entrant. `samples` is
+    the JSON text of every batch's time.
     """
 
     verdict: str
@@ -109,6 +110,7 @@ class Result:
     processes: int
     environment: Mapping[str, Any]
     log: str = ""
+    samples: str = ""
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)

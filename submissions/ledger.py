@@ -29,8 +29,10 @@ DECISION = "decision.json"
 def run_record_of(
     run: Run, result: Mapping[str, Any], runner: Mapping[str, Any], finished_at: datetime
 ) -> dict[str, Any]:
-    """Return a run's record from its result; the whole log becomes an artifact. Raises Broken `record:invalid`."""
-    log = result["log"].encode("utf-8", "replace")
+    """Return a run's record from its result; the whole log and the samples become artifacts.
+
+    Raises Broken `record:invalid`.
+    """
     facts = RunFacts(
         uuid=str(run.pk),
         kind=run.kind,
@@ -42,9 +44,15 @@ def run_record_of(
         attempt=run.attempt,
         epoch=run.epoch,
         runner=RunnerFacts(**runner),
-        artifacts={"log": artifacts.keep(log)} if log else {},
+        artifacts=_kept(result),
     )
     return run_record(result, facts)
+
+
+def _kept(result: Mapping[str, Any]) -> dict[str, str]:
+    """Keep what is too big for a record; return the digest of each."""
+    contents = {name: result[name].encode("utf-8", "replace") for name in ("log", "samples")}
+    return {name: artifacts.keep(content) for name, content in contents.items() if content}
 
 
 def decision_record_of(

@@ -1,6 +1,6 @@
 """Which figures have a goal, and whether they hold. Pure; nothing here fails a bench."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import Any
@@ -109,28 +109,30 @@ def _power(ours: Sequence[Row], goals: Goals, condition: str) -> Iterator[Judged
 def _spreads(
     under: Sequence[Row], ours: Sequence[Row], goals: Goals, condition: str
 ) -> Iterator[Judged | LeftOut]:
-    """How many times larger another tool's figures are: the spread of times, then the error of a comparison."""
+    """How many times larger another tool's figures are.
+
+    First the spread, from run to run, of what is reported and ranked by: their time, our speed-up. Then the error
+    of a comparison of equals.
+    """
     for way, bound in goals.spread_ratios.items():
         theirs = [row for row in under if row.way == way]
         if not theirs:
             continue
-        yield _ratio(f"spread of times, {way} over ours, {condition}", theirs, ours, lambda row: row.spread, bound)
+        spreads = {row.kernel: row.agreement.spread for row in ours if row.agreement}
+        figure = f"spread of what is reported, {way} over our speed-up, {condition}"
+        yield _ratio(figure, {row.kernel: row.spread for row in theirs}, spreads, bound)
         figure = f"A/A error, p50, {way} over ours, {condition}"
-        yield _ratio(figure, theirs, ours, lambda row: row.error_p50, bound)
+        errors = [{row.kernel: row.error_p50 for row in rows} for rows in (theirs, ours)]
+        yield _ratio(figure, *errors, bound)
 
 
 def _ratio(
-    figure: str,
-    theirs: Sequence[Row],
-    ours: Sequence[Row],
-    value: Callable[[Row], float | None],
-    bound: float,
+    figure: str, theirs: Mapping[str, float | None], ours: Mapping[str, float | None], bound: float
 ) -> Judged | LeftOut:
-    own = {row.kernel: value(row) for row in ours}
     ratios = [
         other / max(mine, _LEAST_SPREAD)
-        for row in theirs
-        if (other := value(row)) is not None and (mine := own.get(row.kernel)) is not None
+        for kernel, other in theirs.items()
+        if other is not None and (mine := ours.get(kernel)) is not None
     ]
     if not ratios:
         return LeftOut(figure, "it takes two runs of both")

@@ -15,6 +15,10 @@ namespace zoo {
 // Refused to an ordinary user, who does without.
 void put_first(pid_t pid);
 
+// A real-time turn for ourselves and the worker, so that no ordinary process comes between a batch and the clock. Only
+// where they have a core each: who spins would never let the other run.
+void take_turns_first(pid_t worker);
+
 enum class Reply { done, died, late, early };
 
 std::string name_of(Reply reply);

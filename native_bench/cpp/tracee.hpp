@@ -25,6 +25,8 @@ class Tracee {
 public:
     explicit Tracee(pid_t pid) : pid_(pid) {}
 
+    [[nodiscard]] pid_t pid() const { return pid_; }
+
     // False where the kernel does not let us trace it.
     [[nodiscard]] bool seize();
 

@@ -52,7 +52,10 @@ SELF_TEST = Rounds(24, 8)
 
 @dataclass
 class CaseTimes:
-    """What was measured of one case: one value per process in every list."""
+    """What was measured of one case: one value per process in every list.
+
+    `batches_ns` are the samples: by role, the two batches of each round, with the handshake in them.
+    """
 
     case: Case
     sets: Sequence[DrawnSet]
@@ -61,6 +64,7 @@ class CaseTimes:
     handshake_ns: list[float] = field(default_factory=list)
     log_ratios: dict[str, list[float]] = field(default_factory=dict)
     least_ns: dict[str, list[float]] = field(default_factory=dict)
+    batches_ns: list[dict[str, list[list[int]]]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -205,7 +209,9 @@ class ProcessSet:
         Cold calls have no floor to reach: there both batches count, and a time is the median of the rounds.
         """
         sides: dict[str, dict[int, float]] = {worker.role: {} for worker in self._workers}
+        batches_ns: dict[str, list[list[int]]] = {worker.role: [] for worker in self._workers}
         for (round_number, contestant), taken in rounds.items():
+            batches_ns[self._workers[contestant].role].append(taken)
             counted = math.sqrt(math.prod(taken)) if self._is_cold else min(taken)
             net_ns = counted - handshake_ns
             sides[self._workers[contestant].role][round_number] = net_ns / times.batch
@@ -217,6 +223,7 @@ class ProcessSet:
             if role != "candidate":
                 ratios = [math.log(side[number] / own[number]) for number in usable]
                 times.log_ratios.setdefault(role, []).append(median(ratios))
+        times.batches_ns.append(batches_ns)
         times.rounds.append(len(usable))
         times.handshake_ns.append(handshake_ns)
 

@@ -149,6 +149,7 @@ def empty_result(verdict: str, code: str, message: str, stage: str = "") -> dict
         "processes": 0,
         "environment": {},
         "log": "",
+        "samples": "",
     }
 
 

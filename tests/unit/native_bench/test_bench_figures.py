@@ -117,7 +117,7 @@ def test_it_catches_the_wrong_direction() -> None:
 
 def test_it_catches_a_spread_like_that_of_others() -> None:
     found = verdicts([measured(sd=0.05)])
-    assert holds(found, "spread of times") == [False, False]
+    assert holds(found, "spread of what is reported") == [False, False]
 
 
 def test_it_judges_no_idle_figure_of_a_busy_machine() -> None:

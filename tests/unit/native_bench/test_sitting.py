@@ -1,5 +1,6 @@
 """A sitting's structure: what is measured, how it is told, who is blamed. No test here looks at speed."""
 
+import json
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -37,6 +38,18 @@ def test_it_times_candidate_baseline_and_incumbent_together(judge: Judge) -> Non
     assert times.lo <= times.value <= times.hi
 
 
+def test_it_keeps_the_time_of_every_batch(judge: Judge) -> None:
+    result = judge(HONEST, mode="ranked", processes=2)
+    samples = json.loads(result["samples"])
+    case, [told] = samples["cases"][0], result["cases"]
+    assert (samples["unit"], case["id"], case["batch_n"]) == ("ns", told["id"], told["batch_n"])
+    assert len(case["sets"]) == len(case["handshake_ns"]) == 2
+    for at, batches in enumerate(case["sets"]):
+        assert len(batches["candidate"]) == len(batches["baseline"]) >= told["rounds"]
+        least = min(min(pair) for pair in batches["candidate"]) - case["handshake_ns"][at]
+        assert least / case["batch_n"] == pytest.approx(told["t_min_ns"][at])
+
+
 def test_its_cold_mode_times_single_calls(judge: Judge) -> None:
     contract = PROBLEM_YAML.replace(b"mode: hot", b"mode: cold").replace(b"dims: {n: 640}", b"dims: {n: 16384}")
     cold = parse_problem(contract, PROBLEM_ID)
@@ -71,6 +84,7 @@ def test_it_reports_every_stage_and_growing_progress(make_job: Callable[..., Job
 
 def test_its_result_fits_a_run_record(judge: Judge) -> None:
     result = judge(HONEST, mode="ranked")
+    del result["samples"]  # an artifact's
     record = {
         **result,
         "schema_version": 1,

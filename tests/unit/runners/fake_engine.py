@@ -56,6 +56,7 @@ def outcome(verdict="ok", code="run:ok"):
         "processes": job["processes"],
         "environment": {"variables": sorted(os.environ), "files": sorted(p.name for p in folder.iterdir())},
         "log": "",
+        "samples": "",
     }
     say("outcome", result=result)
 

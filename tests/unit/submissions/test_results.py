@@ -38,9 +38,10 @@ def test_it_takes_a_measuring(run):
     assert run.submission.state == State.MEASURED
     assert run.record["runner"] == zoo.RUNNER
     assert run.record["secret_sha256"] == secrets.run_secret_sha256(run.pk, 1)
-    digest = run.record["artifacts"]["log"]
-    assert artifacts.read(digest) == b"compiled\n"
-    assert digest == hashlib.sha256(b"compiled\n").hexdigest()
+    for name, content in {"log": b"compiled\n", "samples": b'{"unit":"ns","cases":[]}'}.items():
+        digest = run.record["artifacts"][name]
+        assert artifacts.read(digest) == content
+        assert digest == hashlib.sha256(content).hexdigest()
 
 
 def test_it_takes_one_result_ever(run):

@@ -162,6 +162,7 @@ def good_result(run, speedup_log=0.25, versus_log=0.1, processes=5):
         "processes": processes,
         "environment": {"kernel": "6.1"},
         "log": "compiled\n",
+        "samples": '{"unit":"ns","cases":[]}',
     }
 
 

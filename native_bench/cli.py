@@ -25,6 +25,7 @@ from native_bench.sandbox.interface import SandboxMissing
 from native_bench.starter import kernels
 from native_bench.verify import open_prover, verify_problem
 from submissions.kernel_package.errors import ZooError
+from submissions.kernel_package.kernelbench import alias_of
 
 
 class TerminalReporter:
@@ -93,8 +94,16 @@ def _verify(arguments: argparse.Namespace) -> int:
 
 
 def _list(as_json: bool) -> int:
-    names = [str(kernel_id) for kernel_id, _ in kernels(native_arch())]
-    print(json.dumps({"kernels": names}) if as_json else "\n".join(names))
+    """Name the kernels, and beside each what KernelBench calls its problem."""
+    found = [kernel_id for kernel_id, _ in kernels(native_arch())]
+    names = [str(kernel_id) for kernel_id in found]
+    called = {str(one.problem): str(alias) for one in found if (alias := alias_of(one.problem)) is not None}
+    if as_json:
+        print(json.dumps({"kernels": names, "kernelbench": called}))
+    else:
+        width = max(map(len, names))
+        for one in found:
+            print(f"{one!s:{width}}  {called.get(str(one.problem), '')}".rstrip())
     return EXIT_OK
 
 

@@ -122,8 +122,8 @@ def _spreads(
         figure = f"spread of what is reported, {way} over our speed-up, {condition}"
         yield _ratio(figure, {row.kernel: row.spread for row in theirs}, spreads, bound)
         figure = f"A/A error, p50, {way} over ours, {condition}"
-        errors = [{row.kernel: row.error_p50 for row in rows} for rows in (theirs, ours)]
-        yield _ratio(figure, *errors, bound)
+        errors = {row.kernel: row.error_p50 for row in ours}
+        yield _ratio(figure, {row.kernel: row.error_p50 for row in theirs}, errors, bound)
 
 
 def _ratio(

@@ -21,7 +21,7 @@ from native_bench.cpu.arena import (
     write_order,
     write_plan,
 )
-from native_bench.cpu.bounds import FirstWrong
+from native_bench.cpu.bounds import FirstWrong, Judge
 from native_bench.cpu.draws import Draw, DrawnSet, Draws, Span
 from native_bench.cpu.timer import Timer, TimerSilent
 from native_bench.cpu.worker import Worker, WorkerTerms, death_of, seat, start_worker
@@ -138,12 +138,7 @@ class _Table:
         write_plan(self.memory.plan, problem, arena, item.draw.dims)
         # Copied: numpy views of the shared pages would outlive their closing.
         outputs = [self._run(item, drawn, arena, slot, coin) for slot in range(_PLACES)]
-        worst = max(
-            (self._judge(item, drawn, span, outputs[0][span.index]) for span in drawn.outputs), default=0.0
-        )
-        for span in drawn.outputs:
-            self._compare(item, span, outputs[0][span.index], outputs[1][span.index])
-        return worst
+        return judge_outputs(problem, item, drawn, self.draws, outputs)
 
     def _run(
         self, item: Item, drawn: DrawnSet, arena: Arena, slot: int, coin: random.Random
@@ -201,20 +196,40 @@ class _Table:
             message = f"the kernel wrote {where} the output {span.tensor.name}"
             raise _refused(item, Verdict.WRONG_RESULT, "out-of-bounds", message)
 
-    def _judge(self, item: Item, drawn: DrawnSet, span: Span, output: NDArray[np.uint8]) -> float:
-        judge = self.draws.truth(drawn, span)
-        wrong = judge.first_wrong(output)
-        if wrong is not None:
-            raise _wrong_element(self.bench.problem, item, span, wrong)
-        if judge.breaks_guard(output):
-            message = f"{span.tensor.name} as a whole is farther off than rounding explains"
-            raise _refused(item, Verdict.WRONG_RESULT, "wrong-result", message)
-        return judge.scaled_error(output)
 
-    def _compare(self, item: Item, span: Span, first: NDArray[np.uint8], second: NDArray[np.uint8]) -> None:
-        if not np.array_equal(first, second):
+def judge_outputs(
+    problem: Problem,
+    item: Item,
+    drawn: DrawnSet,
+    draws: Draws,
+    runs: Sequence[Mapping[int, NDArray[np.uint8]]],
+) -> float:
+    """Return the greatest scaled error of the first of two runs on one input; outputs by their tensor's index.
+
+    Raises RunEnded where an element is wrong, or the runs differ.
+    """
+    first, second = runs
+    worst = max(
+        (_judge(problem, item, draws.truth(drawn, span), span, first) for span in drawn.outputs), default=0.0
+    )
+    for span in drawn.outputs:
+        if not np.array_equal(first[span.index], second[span.index]):
             message = f"{span.tensor.name} differs between two runs on the same input at other addresses"
             raise _refused(item, Verdict.NONDETERMINISTIC, "nondeterministic", message)
+    return worst
+
+
+def _judge(
+    problem: Problem, item: Item, judge: Judge, span: Span, outputs: Mapping[int, NDArray[np.uint8]]
+) -> float:
+    output = outputs[span.index]
+    wrong = judge.first_wrong(output)
+    if wrong is not None:
+        raise _wrong_element(problem, item, span, wrong)
+    if judge.breaks_guard(output):
+        message = f"{span.tensor.name} as a whole is farther off than rounding explains"
+        raise _refused(item, Verdict.WRONG_RESULT, "wrong-result", message)
+    return judge.scaled_error(output)
 
 
 def _bytes_at(memory: SharedMemory, place: Place) -> NDArray[np.uint8]:

@@ -6,7 +6,7 @@ because an assembler can be made to say anything, the text of a file that it rea
 
 import posixpath
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -21,7 +21,7 @@ _WORK_ROOT = "/tmp/"  # noqa: S108 - inside the sandbox, where only the build wr
 _SYSTEM_HEADER = re.compile(r"/usr/(?:.*/)?include(?:-fixed)?/")
 _LOG_BYTES = 16 * 1024
 _LINE_CHARS = 160
-_MAX_ERRORS = 20
+MAX_ERRORS = 20
 
 # As `-H` tells them: one line for each file when it is opened, and a list at the end.
 _INCLUDED = re.compile(r"^\.+ (?P<file>.+)$", re.MULTILINE)
@@ -89,10 +89,15 @@ def _is_known(path: str) -> bool:
 
 def readable_log(said: Sequence[Said], files: Files) -> str:
     """Return the head of what was said, with the lines of the package's `files` that it is about."""
-    sources = _Sources(files)
+    sources = Sources(files)
+    return head(line for part in said for line in _lines(part, sources))
+
+
+def head(lines: Iterable[str]) -> str:
+    """Return as much of the lines as a log may hold."""
     kept: list[str] = []
     room = _LOG_BYTES
-    for line in (line for part in said for line in _lines(part, sources)):
+    for line in lines:
         if len(line) >= room:
             return "\n".join([*kept, line[:room], "… (cut)"])
         kept.append(line)
@@ -100,7 +105,7 @@ def readable_log(said: Sequence[Said], files: Files) -> str:
     return "\n".join(kept)
 
 
-class _Sources:
+class Sources:
     """The package's files by lines."""
 
     def __init__(self, files: Files) -> None:
@@ -119,7 +124,7 @@ class _Sources:
             yield f"      | {' ' * (column - 1)}^"
 
 
-def _lines(part: Said, sources: _Sources) -> Iterator[str]:
+def _lines(part: Said, sources: Sources) -> Iterator[str]:
     if part.step == COMPILE:
         yield from _with_sources(_compiler_lines(part.text), sources)
     elif part.step == ASSEMBLE:
@@ -143,7 +148,7 @@ def _assembler_lines(text: str) -> Iterator[str]:
     return (_ASSEMBLY.sub("inline assembly: ", line) for line in lines)
 
 
-def _with_sources(lines: Iterator[str], sources: _Sources) -> Iterator[str]:
+def _with_sources(lines: Iterator[str], sources: Sources) -> Iterator[str]:
     for line in lines:
         yield _without_paths(line)
         place = _PLACE.match(line)
@@ -165,4 +170,4 @@ def compile_errors(log: str) -> list[CompileError]:
     if not found:
         placeless = (_PLACELESS.search(line) for line in log.splitlines())
         found = [CompileError("", 0, 0, match.group(0)) for match in placeless if match]
-    return found[:_MAX_ERRORS]
+    return found[:MAX_ERRORS]

@@ -9,8 +9,22 @@ DTYPE_BYTES: Mapping[str, int] = {
 }  # fmt: skip
 
 
+# The largest finite value of each.
+_FLOAT_MAXIMUM: Mapping[str, float] = {
+    "fp64": (2 - 2.0**-52) * 2.0**1023,
+    "fp32": (2 - 2.0**-23) * 2.0**127,
+    "fp16": (2 - 2.0**-10) * 2.0**15,
+    "bf16": (2 - 2.0**-7) * 2.0**127,
+}
+
+
 def is_float(dtype: str) -> bool:
-    return dtype in ("fp64", "fp32", "fp16", "bf16")
+    return dtype in _FLOAT_MAXIMUM
+
+
+def float_maximum(dtype: str) -> float:
+    """Return the largest finite value of a float dtype."""
+    return _FLOAT_MAXIMUM[dtype]
 
 
 def integer_range(dtype: str) -> tuple[int, int]:

@@ -38,7 +38,18 @@ def test_it_lists_the_starter_kernels(capsys: pytest.CaptureFixture[str]) -> Non
     names = json.loads(capsys.readouterr().out)["kernels"]
     assert f"{native_arch()}/GEMM/nn/fp32/reference_impl" in names
     assert main(["list"]) == 0
-    assert capsys.readouterr().out.split() == names
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == names
+
+
+def test_it_lists_what_kernelbench_calls_their_problems(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list", "--json"]) == 0
+    called = json.loads(capsys.readouterr().out)["kernelbench"]
+    assert (len(called), called["GEMM/nn/fp32"]) == (6, "matrix-multiplication")
+    assert called["Vector/divide/fp32"] == "vector --op divide"
+    assert main(["list"]) == 0
+    lines = [line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines()]
+    shown = {name.split("/", 1)[1].rpartition("/")[0]: rest[0] for name, *rest in lines if rest}
+    assert shown == called
 
 
 def test_it_runs_a_starter_kernel(capsys: pytest.CaptureFixture[str], cache_dir: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 from native_bench.cli import main
 from native_bench.commands.compare import outcome_of, sentence
 from native_bench.commands.series import duration_text
-from native_bench.commands.sweep import starters_of
+from native_bench.commands.sweep_call import starters_of
 from native_bench.host import native_arch
 from submissions.evaluation.statistics import Interval
 from submissions.kernel_package.errors import Rejected
@@ -120,6 +120,40 @@ def test_it_sweeps_and_reports_what_was_kept(
     assert f"{WIDE.partition('/')[2]} n8192" in [element.text for element in ElementTree.parse(chart).iter()]
 
 
+def test_it_sweeps_in_kernelbenchs_words(
+    capsys: pytest.CaptureFixture[str], cache_dir: Path, tmp_path: Path
+) -> None:
+    plot = tmp_path / "plot.svg"
+    kernel_id = f"{native_arch()}/GEMM/nn/fp32/register_tiles"
+    sizes = ["--sizes", "inputRows=outputCols=16:32:2", "inputCols=24"]
+    call = ["sweep", "matrix-multiplication", "--kernel", kernel_id, *sizes, "--svg", str(plot)]
+    assert main([*call, "--processes", "1", "--cache-dir", str(cache_dir), "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["problem_id"], document["kernel_id"]) == ("GEMM/nn/fp32", kernel_id)
+    assert [row["dims"] for row in document["rows"]] == [{"m": side, "n": side, "k": 24} for side in (16, 32)]
+    assert (document["varying"], document["left_out"]) == (["m", "n"], [])
+    assert "m = n" in [element.text for element in ElementTree.parse(plot).iter()]
+
+
+def test_it_sweeps_the_named_cases_that_fit(
+    capsys: pytest.CaptureFixture[str], cache_dir: Path, tmp_path: Path
+) -> None:
+    plot = tmp_path / "plot.svg"
+    cases = ["--cases", "kernelbench", "--memory-limit", "32m"]
+    call = ["sweep", "matrix-multiplication", "--kernel", GEMM, *cases, "--svg", str(plot)]
+    assert main([*call, "--processes", "1", "--cache-dir", str(cache_dir), "--json"]) == 1
+    told = capsys.readouterr()
+    document = json.loads(told.out)
+    timed = [row["case"] for row in document["rows"]]
+    assert timed[0] == "square_128"
+    assert all(row["verdict"] == "ok" for row in document["rows"])
+    assert {"rect_1024x4096x1024", "square_2048"} <= {*document["left_out"]}
+    fits = [need["total_bytes"] <= 32 << 20 for need in document["memory"]]
+    assert (len(timed), len(document["left_out"])) == (fits.count(True), fits.count(False))
+    assert told.err.index("square_2048 is left out: it needs ") < told.err.index("] square_128 …")
+    assert "operations of one call" in [element.text for element in ElementTree.parse(plot).iter()]
+
+
 def test_it_reports_what_run_printed(capsys: pytest.CaptureFixture[str], cache_dir: Path, tmp_path: Path) -> None:
     kept = tmp_path / "kept.json"
     name = f"{native_arch()}/Softmax/rows/fp32/lane_reductions"
@@ -206,7 +240,7 @@ GEMM = f"{native_arch()}/GEMM/nn/fp32/reference_impl"
         (["compare", WIDE], "required: B"),
         (["compare", WIDE, WIDE, "--processes", "0"], "'0' is not a whole number of at least 1"),
         (["run", WIDE, "--processes", "-1"], "--processes"),
-        (["sweep", "Vector/saxpy/fp32"], "required: --sizes"),
+        (["sweep", "Vector/saxpy/fp32"], "one of the arguments --sizes --cases is required"),
         (["sweep", "Vector/saxpy", "--sizes", "n=4"], "'Vector/saxpy' is not of the form"),
         (["sweep", "Vector/nothing/fp32", "--sizes", "n=4"], "is no starter problem"),
         ([*SWEEP, "--sizes", "q=4"], "has no parameter 'q'; it has n"),
@@ -217,6 +251,16 @@ GEMM = f"{native_arch()}/GEMM/nn/fp32/reference_impl"
         ([*SWEEP, "--sizes", "n=1k", "--csv", "/nowhere/rows.csv"], "/nowhere/rows.csv can't be written"),
         ([*SWEEP, "--sizes", "n=1k", "--svg", "."], "can't be written: it is a folder"),
         (["sweep", "GEMM/nn/fp32", "--kernel", WIDE, "--sizes", "m=4"], "GEMM/nn/fp32 is to be swept"),
+        ([*SWEEP, "--sizes", "n=1k", "--cases", "kernelbench"], "not allowed with argument --sizes"),
+        ([*SWEEP, "--cases", "kernelbench"], "KernelBench has no cases of Vector/saxpy/fp32"),
+        ([*SWEEP, "--cases", "mine"], "invalid choice: 'mine'"),
+        ([*SWEEP, "--sizes", "n=1k", "--op", "add"], "--op add is for KernelBench's vector"),
+        (["sweep", "vector", "--sizes", "vectorLength=1k"], "the parameter 'op' of vector is missing"),
+        (["sweep", "vector", "--op", "modulo", "--cases", "kernelbench"], "it is one of add, subtract"),
+        (["sweep", "vector", "--op", "add", "--sizes", "n=1k"], "has no parameter 'n'; it has vectorLength"),
+        (["sweep", "convolution", "--op", "add", "--cases", "kernelbench"], "convolution has no parameter 'op'"),
+        (["sweep", "convolution", "--sizes", "padH=16"], "padH=16 is outside the range"),
+        (["sweep", "vector", "--op", "add", "--cases", "kernelbench", "--memory-limit", "9k"], "n=1024 needs 2."),
         (["report", "nothing.json"], "nothing.json can't be read"),
         (["report", "--problem", "Vector/nothing/fp32"], "there is no problem Vector/nothing/fp32"),
         (["report", "--problem", "Vector"], "is not of the form"),

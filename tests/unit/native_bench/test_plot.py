@@ -10,7 +10,7 @@ from native_bench.figures import Figures
 from native_bench.log_scale import number_text
 from native_bench.plot import Axis, Bar, Point, Series, interval_chart, line_plot
 from native_bench.sizes import Span
-from native_bench.sweep_plot import LIMIT, sweep_svg
+from native_bench.sweep_plot import LIMIT, WORK, sweep_svg
 from submissions.evaluation.statistics import Interval
 from submissions.kernel_package.problem import Problem
 
@@ -148,3 +148,11 @@ def test_it_plots_a_baseline_alone_once(problem: Problem) -> None:
     rows = [row(10, 100.0, "x/a/b/c/tried"), row(20, 150.0, "x/a/b/c/tried")]
     drawing = sweep_svg(rows, problem, Span(("n",), (10, 20)))
     assert texts(drawing).count("tried") == 1
+
+
+def test_it_plots_sizes_without_a_common_extent_by_their_operations(problem: Problem) -> None:
+    drawing = sweep_svg([row(10, 100.0), row(1000, 9000.0)], problem, None)
+    assert WORK in texts(drawing)
+    described = [element.text or "" for element in parsed(drawing).iter(f"{SVG}title")]
+    places = [text.partition(":")[0] for text in described if text.startswith("tried")]
+    assert places == ["tried, 20", "tried, 2000"]

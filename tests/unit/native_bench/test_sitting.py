@@ -135,7 +135,8 @@ def test_its_timer_and_worker_keep_the_sanitizers_quiet(
     sanitized.write_bytes(trusted.compile_program("timer", flags))
     sanitized.chmod(0o755)
     real = trusted.trusted_programs
-    monkeypatch.setattr("native_bench.run.trusted_programs", lambda cache: replace(real(cache), timer=sanitized))
+    where = "native_bench.native_run.trusted_programs"
+    monkeypatch.setattr(where, lambda cache: replace(real(cache), timer=sanitized))
     result = run_job(make_job(HONEST, mode="ranked"), Heard())
     assert result["verdict"] == "ok", result["message"]
 

@@ -3,8 +3,9 @@
 import pytest
 
 from native_bench.local_job import find_problem
-from native_bench.sizes import MOST_POINTS, parse_number, parse_span, plan_points
+from native_bench.sizes import MOST_POINTS, parse_number, parse_span, plan_cases, plan_of, plan_points
 from submissions.kernel_package.errors import Rejected
+from submissions.kernel_package.kernelbench import NamedCase, cases_of, find_benchmark
 from submissions.kernel_package.names import ProblemId
 from submissions.kernel_package.problem import Problem
 
@@ -34,12 +35,15 @@ def test_it_gives_each_whole_number_of_a_narrow_range_once() -> None:
 def test_it_ties_parameters_and_leaves_the_others_at_their_defaults(gemm: Problem) -> None:
     plan = plan_points(gemm, [parse_span("m=n=32:128:3")])
     assert plan.points == tuple({"m": size, "n": size, "k": 64} for size in (32, 64, 128))
+    assert plan.varying is not None
     assert plan.varying.label == "m = n"
+    assert [case.id for case in plan.cases] == ["m32_n32_k64", "m64_n64_k64", "m128_n128_k64"]
 
 
 def test_it_takes_fixed_sizes_beside_the_range(gemm: Problem) -> None:
     plan = plan_points(gemm, [parse_span("k=7"), parse_span("m=1:2:2")])
     assert plan.points == ({"m": 1, "n": 64, "k": 7}, {"m": 2, "n": 64, "k": 7})
+    assert plan.varying is not None
     assert plan.varying.names == ("m",)
 
 
@@ -96,3 +100,66 @@ def test_it_refuses_sizes_at_which_a_tensor_is_empty() -> None:
     conv = find_problem(ProblemId.parse("Conv/conv2d/fp32"), None)[0]
     with pytest.raises(Rejected, match=r"'y' has the shape \[1, 32, -6, 28\]: it is empty"):
         plan_points(conv, [parse_span("kh=31"), parse_span("h=22")])
+
+
+KERNELBENCH = find_benchmark("matrix-multiplication").dims
+
+
+def test_it_takes_other_names_for_the_parameters(gemm: Problem) -> None:
+    spans = [parse_span("inputCols=7"), parse_span("inputRows=outputCols=32:64:2")]
+    plan = plan_points(gemm, spans, KERNELBENCH)
+    assert plan.points == ({"m": 32, "n": 32, "k": 7}, {"m": 64, "n": 64, "k": 7})
+    assert plan.varying is not None
+    assert plan.varying.names == ("m", "n")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("m=4", "GEMM/nn/fp32 has no parameter 'm'; it has inputRows, inputCols, outputCols"),
+        ("inputCols=16385", "inputCols=16385 is outside the range of GEMM/nn/fp32, 1 to 16384"),
+    ],
+)
+def test_it_refuses_in_the_words_of_the_call(gemm: Problem, text: str, words: str) -> None:
+    with pytest.raises(Rejected, match=words):
+        plan_points(gemm, [parse_span(text)], KERNELBENCH)
+
+
+def test_it_refuses_a_name_whose_parameter_the_problem_lacks(gemm: Problem) -> None:
+    with pytest.raises(Rejected, match="no parameter 'vectorLength'"):
+        plan_points(gemm, [parse_span("vectorLength=4")], {"vectorLength": "length"})
+
+
+def test_it_takes_named_cases_in_the_order_of_their_work(gemm: Problem) -> None:
+    plan = plan_cases(gemm, cases_of(gemm.id))
+    work = [gemm.flops_of(dims) for dims in plan.points]
+    assert work == sorted(work)
+    assert {case.id for case in plan.cases} == {case.id for case in cases_of(gemm.id)}
+    assert plan.varying is None
+
+
+def test_it_finds_what_varies_among_named_cases(gemm: Problem) -> None:
+    add = find_problem(ProblemId.parse("Vector/add/fp32"), None)[0]
+    lengths = plan_cases(add, cases_of(add.id)).varying
+    assert lengths is not None
+    assert (lengths.names, lengths.extents[0], lengths.extents[-1]) == (("n",), 1024, 16777216)
+    squares = [case for case in plan_cases(gemm, cases_of(gemm.id)).cases if case.id.startswith("square")]
+    sides = plan_of(squares).varying
+    assert sides is not None
+    assert (sides.names, sides.extents) == (("m", "n", "k"), (128, 256, 512, 1024, 2048))
+    assert plan_of(squares[:1]).varying is None
+
+
+def test_it_leaves_what_a_case_does_not_name_at_its_default(gemm: Problem) -> None:
+    assert plan_cases(gemm, [NamedCase("tall", {"m": 4096})]).points == ({"m": 4096, "n": 64, "k": 64},)
+
+
+@pytest.mark.parametrize(
+    ("dims", "words"), [({"m": 16385}, "m=16385 is outside the range"), ({"side": 4}, "has no parameter 'side'")]
+)
+def test_it_refuses_named_cases_that_the_problem_does_not_declare(
+    gemm: Problem, dims: dict[str, int], words: str
+) -> None:
+    with pytest.raises(Rejected, match=words) as refused:
+        plan_cases(gemm, [NamedCase("one", dims)])
+    assert refused.value.code == "sweep:sizes"

@@ -15,7 +15,7 @@ _CUDA_PREFIX = "sm_"
 
 @dataclass(frozen=True)
 class _Family:
-    """Kernels that one set of sources serves: where they lie under a problem, and the arch their ids are written for."""
+    """Kernels of one set of sources: where they lie under a problem, and the arch their ids are written for."""
 
     folder: str
     written_for: str

@@ -12,8 +12,8 @@ _HEADS = (
 )  # fmt: skip
 _NOTES = """\
 A run of ours is a sitting of so many sets of fresh processes; of another tool, its program run once as it comes.
-`spread`: standard deviation over mean of the times that the runs report. A clock rate that moves moves every tool's
-times; a speed-up, which is what we report and rank by, is made of times that moved together.
+`spread`: standard deviation over mean of the times that the runs report. Where the clock rate moves, all times do;
+a speed-up, which is what we report and rank by, is made of times that moved together.
 `A/A`: the error in comparing a kernel with itself, by one sitting of ours, or by two runs of another tool, one
 after the other; with few runs its p99 is the largest.
 `half-width`, `truth held`: of the 95 % interval, over 4000 regroupings of the processes; other tools state none.

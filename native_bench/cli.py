@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from native_bench.calibrate import calibrate
-from native_bench.commands import compare, report, run, sweep
+from native_bench.commands import check_all, compare, report, run, sweep
 from native_bench.commands.options import (
     EXIT_INTERRUPTED,
     EXIT_NOT_OK,
@@ -74,6 +74,8 @@ def _serve(arguments: argparse.Namespace) -> int:
         return sweep.sweep(arguments)
     if arguments.verb == "report":
         return report.report(arguments)
+    if arguments.verb == "check" and arguments.all:
+        return check_all.check_all(arguments, TerminalReporter())
     return run.run(arguments, TerminalReporter())
 
 
@@ -113,8 +115,11 @@ def _parser() -> argparse.ArgumentParser:
     running = verbs.add_parser("run", help="build, check and time a kernel against its baseline")
     run.add_kernel(running)
     add_measuring(running, "ranked")
-    check = verbs.add_parser("check", help="build and check a kernel, time nothing")
-    run.add_kernel(check)
+    check = verbs.add_parser("check", help="build and check a kernel, dry-run a CUDA one; time nothing")
+    whom = check.add_mutually_exclusive_group(required=True)
+    whom.add_argument("kernel", nargs="?", help="a starter kernel's id, or the folder of a package")
+    whom.add_argument("--all", action="store_true", help="every starter kernel")
+    check.add_argument("--arch", help="with --all: for which arch, such as sm_90 (default: this machine's)")
     add_common(check)
     compare.add_arguments(verbs.add_parser("compare", help="time two kernels of one problem against each other"))
     sweep.add_arguments(verbs.add_parser("sweep", help="time a kernel and its baseline at sizes of your choice"))

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from native_bench.hidden import hidden_dims
-from native_bench.host import native_arch
 from native_bench.job import PROCESSES, Contestant, Job, read_files
 from native_bench.starter import kernels, problems
 from submissions.kernel_package.description import parse_description
@@ -98,7 +97,7 @@ def _package(target: str) -> Package:
 
 
 def _starter(kernel_id: KernelId) -> Package:
-    for known, files in kernels(native_arch()):
+    for known, files in kernels(kernel_id.board.arch):
         if known == kernel_id:
             return check_package(files, kernel_id)
     raise Rejected(

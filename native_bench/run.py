@@ -8,6 +8,7 @@ from typing import Any
 from native_bench.bench import Reporter
 from native_bench.cpu.check import HIDDEN_CASE
 from native_bench.cpu.process_set import CaseTimes
+from native_bench.gpu.dry_run import dry_run
 from native_bench.harness import harness_version
 from native_bench.host import host_record
 from native_bench.job import Job
@@ -18,6 +19,7 @@ from submissions.evaluation.verdicts import Evidence, Verdict
 
 _RUNS: dict[str, tuple[Evidence, Callable[[Job, Progress], None]]] = {
     "native": (Evidence.MEASURED, run_native),
+    "rawkernel": (Evidence.EMULATED, dry_run),
 }
 
 

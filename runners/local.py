@@ -12,8 +12,10 @@ from pathlib import Path
 
 from django.conf import settings
 
+from native_bench.gpu.toolchain import supported_archs
 from native_bench.harness import harness_version
 from native_bench.host import cpu_model, host_record, native_arch
+from native_bench.outcome import RunEnded
 from native_bench.sandbox.interface import SandboxMissing
 from native_bench.sandbox.probe import probe
 from runners.capabilities import CPU
@@ -102,7 +104,18 @@ def _cpu_registration() -> Registration:
         device=cpu_model(),
         isolation=isolation,
         hardware=host,
+        limits={"dry_run_archs": list(dry_run_archs())},
     )
+
+
+@functools.cache
+def dry_run_archs() -> tuple[str, ...]:
+    """Return the CUDA archs whose kernels can be compiled and emulated here; none without NVIDIA's compiler."""
+    try:
+        return supported_archs()
+    except RunEnded as end:
+        logger.warning("no dry runs of CUDA kernels: %s", end.message)
+        return ()
 
 
 @functools.cache

@@ -97,7 +97,7 @@ def _move_on(run: Run, submission: Submission, verdict: Verdict, record: Mapping
         _end(submission, State.ERRORED, **why)
     elif verdict.is_entrant_fault:
         _end(submission, State.FAILED, **why)
-    elif run.kind == RunKind.DRY_RUN:
+    elif run.kind == RunKind.DRY_RUN and submission.mode != Mode.CHECK:
         schedule_run(submission, run.problem_version, State.RUNNING)
     elif submission.mode != Mode.RANKED:
         _end(submission, State.CHECKED, **why)

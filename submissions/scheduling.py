@@ -40,7 +40,10 @@ def schedule_run(submission: Submission, problem_version: int, old: State) -> Ru
 
 
 def next_kind(submission: Submission) -> RunKind:
-    """Return what the submission's next run does: on a CUDA board a dry run precedes the real one."""
+    """Return what the submission's next run does.
+
+    On a CUDA board a dry run precedes the real one; a mere check ends with it.
+    """
     is_dry_run_done = submission.runs.filter(kind=RunKind.DRY_RUN, state=RunState.FINISHED).exists()
     if _CUDA_ARCH.fullmatch(submission.arch) and not is_dry_run_done:
         return RunKind.DRY_RUN

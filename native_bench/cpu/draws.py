@@ -61,6 +61,11 @@ class Span:
     offset: int
     terms_offset: int
 
+    @property
+    def nbytes(self) -> int:
+        """The size of the tensor as a kernel has it."""
+        return self.elements * DTYPE_BYTES[self.tensor.dtype]
+
 
 @dataclass(frozen=True)
 class DrawnSet:
@@ -135,8 +140,7 @@ class Draws:
         return infra("check:reference", f"reference.py failed on a hidden case: {answer['kind']}")
 
     def input_bytes(self, span: Span) -> NDArray[np.uint8]:
-        size = span.elements * DTYPE_BYTES[span.tensor.dtype]
-        return np.frombuffer(self.memory.map, np.uint8, size, span.offset)
+        return np.frombuffer(self.memory.map, np.uint8, span.nbytes, span.offset)
 
     def truth(self, drawn: DrawnSet, span: Span) -> Judge:
         """Return the judge of one output of a set."""
@@ -147,7 +151,7 @@ class Draws:
 
     def tried(self, drawn: DrawnSet, which: Try) -> list[NDArray[np.uint8]]:
         """Return each output of a try of the set as bytes, in the order of `drawn.outputs`."""
-        sizes = [span.elements * DTYPE_BYTES[span.tensor.dtype] for span in drawn.outputs]
+        sizes = [span.nbytes for span in drawn.outputs]
         places = zip(sizes, drawn.tried[which], strict=True)
         return [np.frombuffer(self.memory.map, np.uint8, size, offset) for size, offset in places]
 
@@ -218,7 +222,7 @@ def _lay_out_try(outputs: Sequence[Span], cursor: int) -> tuple[tuple[int, ...],
     offsets: list[int] = []
     for span in outputs:
         offsets.append(cursor)
-        cursor = _aligned(cursor + span.elements * DTYPE_BYTES[span.tensor.dtype])
+        cursor = _aligned(cursor + span.nbytes)
     return tuple(offsets), cursor
 
 

@@ -16,7 +16,6 @@ from native_bench.cpu.worker import Worker, WorkerTerms, death_of, seat, start_w
 from native_bench.outcome import RunEnded, infra
 from native_bench.surroundings import Surroundings, involuntary_switches
 from submissions.evaluation.verdicts import Verdict
-from submissions.kernel_package.dtypes import DTYPE_BYTES
 from submissions.kernel_package.problem import Case
 
 _MAX_BATCH = 64
@@ -172,7 +171,7 @@ class ProcessSet:
             first.begin, first.end - first.begin, len(times.sets), len(first.inputs),
         ]  # fmt: skip
         for span in first.inputs:
-            words += [span.index, span.elements * DTYPE_BYTES[span.tensor.dtype], span.offset - first.begin]
+            words += [span.index, span.nbytes, span.offset - first.begin]
         words.append(len(first.outputs))
         for span in first.outputs:
             words += [span.index, _DTYPES.index(span.tensor.dtype), span.elements]

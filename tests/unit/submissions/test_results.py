@@ -199,6 +199,19 @@ def test_it_measures_after_the_dry_run_of_a_cuda_board():
     ]
 
 
+def test_a_check_on_a_cuda_board_ends_with_the_dry_run():
+    zoo.seed_board("sm_90", files=zoo.cuda_files("sm_90/Vector/saxpy/fp32/reference_impl"))
+    name = f"sm_90/{zoo.PROBLEM}/mine"
+    submission = zoo.send_files(name, zoo.cuda_files(name), mode="check")
+    zoo.work()
+    run = zoo.claim(submission)
+    assert run.kind == "dry_run"
+    assert give(run, zoo.good_result(run), evidence="emulated", cases=[])
+    zoo.work()
+    assert zoo.fresh(submission).state == State.CHECKED
+    assert submission.runs.count() == 1
+
+
 def test_it_records_a_run_without_a_submission_once():
     zoo.measure(zoo.send())
     alone = zoo.lone_run()

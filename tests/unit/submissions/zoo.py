@@ -247,8 +247,8 @@ def cuda_files(kernel_id):
     }
 
 
-def send_files(kernel_id, files, submitter=ALICE):
-    return receive_upload(submitter, Upload(kernel_id, write_archive(files)))
+def send_files(kernel_id, files, submitter=ALICE, **fields):
+    return receive_upload(submitter, Upload(kernel_id, write_archive(files), **fields))
 
 
 def lone_run(kernel_id=KERNEL):

@@ -100,7 +100,7 @@ def test_it_never_tells_the_secret(judge: Judge) -> None:
 
 
 def test_it_needs_two_cores_to_time(judge: Judge, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("native_bench.run.core_pair", lambda: None)
+    monkeypatch.setattr("native_bench.native_run.core_pair", lambda: None)
     result = judge(HONEST, mode="ranked")
     assert (result["verdict"], result["code"], result["stage"]) == ("unstable", "time:needs-two-cores", "time")
     assert "log_ratio" not in result["cases"][0]

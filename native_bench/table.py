@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from native_bench.contract import dims_text
+from native_bench.gpu.static_report import report_text
 from submissions.evaluation.statistics import Interval, combine_cases, ratio_interval, time_interval
 
 
@@ -16,10 +18,27 @@ def result_text(kernel_id: str, result: Mapping[str, Any], weights: Mapping[str,
         lines += ["", *_rows(timed)]
         overall = combine_cases([(weights[case["id"]], case["log_ratio"]["baseline"]) for case in timed])
         lines += ["", f"speed-up over the baseline: {ratio_text(ratio_interval(overall))}"]
+    lines += _cuda_lines(result["details"])
     if result["verdict"] == "build_failed":
         lines += ["", str(result["details"].get("compile_log", ""))]
     stages = ", ".join(f"{name} {ms:.0f} ms" for name, ms in result["stages_ms"].items())
     return "\n".join([*lines, "", f"stages: {stages}"])
+
+
+def _cuda_lines(details: Mapping[str, Any]) -> list[str]:
+    """Say what is known of a CUDA kernel without a GPU; nothing of a native one."""
+    lines: list[str] = []
+    if "static" in details:
+        lines += ["", "compiled, not run (static):", "", report_text(details["static"]).rstrip()]
+    if "dry_run" in details:
+        told = details["dry_run"]
+        judged = (
+            f"right, {told['max_scaled_error']:.2g} of the error that is allowed"
+            if told["is_decided"]
+            else f"not decided: {told['undecided']}"
+        )
+        lines += ["", f"dry run (emulated) at {dims_text(told['dims'])}: {judged}"]
+    return lines
 
 
 def _rows(cases: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -87,12 +87,6 @@ class StaticReport:
             "kernels": [asdict(kernel) for kernel in self.kernels],
         }
 
-    def as_text(self) -> str:
-        """Return the kernels as a table, one line for each arch and size of blocks."""
-        rows = [_COLUMNS, *map(_row, self.kernels)]
-        widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS))]
-        return "".join(_line(row, widths) for row in rows)
-
 
 def block_shapes(description: Description, dims: Mapping[str, int]) -> tuple[BlockShape, ...]:
     """Return the sizes of all launches at `dims`, each once; raises Rejected `package:expression`."""
@@ -179,19 +173,26 @@ def spills_of(ptxas: str) -> dict[str, Spills]:
     return found
 
 
-def _row(facts: KernelFacts) -> tuple[str, ...]:
-    spills = f"{facts.spills.store_bytes}/{facts.spills.load_bytes}" if facts.spills else "–"
+def report_text(report: Mapping[str, Any]) -> str:
+    """Return a report's JSON as a table of its kernels, one line for each arch and size of blocks."""
+    rows = [_COLUMNS, *map(_row, report["kernels"])]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS))]
+    return "".join(_line(row, widths) for row in rows)
+
+
+def _row(facts: Mapping[str, Any]) -> tuple[str, ...]:
+    spills, fits = facts["spills"], facts["occupancy"]
     return (
-        facts.kernel,
-        facts.arch,
-        str(facts.block_threads),
-        str(facts.registers),
-        str(facts.static_shared_bytes + facts.dynamic_shared_bytes),
-        spills,
-        str(facts.stack_bytes),
-        str(facts.barriers),
-        f"{facts.occupancy.fraction:.0%}" if facts.occupancy else "–",
-        ", ".join(facts.occupancy.limited_by) if facts.occupancy else "–",
+        facts["kernel"],
+        facts["arch"],
+        str(facts["block_threads"]),
+        str(facts["registers"]),
+        str(facts["static_shared_bytes"] + facts["dynamic_shared_bytes"]),
+        f"{spills['store_bytes']}/{spills['load_bytes']}" if spills else "–",
+        str(facts["stack_bytes"]),
+        str(facts["barriers"]),
+        f"{fits['fraction']:.0%}" if fits else "–",
+        ", ".join(fits["limited_by"]) if fits else "–",
     )
 
 

@@ -12,6 +12,7 @@ from native_bench.gpu.dry_run import DRY_RUN
 from native_bench.job import Contestant, Job
 from native_bench.local_job import Options, local_job
 from native_bench.run import run_job
+from native_bench.table import result_text
 from tests.unit.native_bench.conftest import Heard
 
 pytestmark = pytest.mark.sandbox
@@ -142,3 +143,13 @@ def test_it_tells_the_compilers_first_error(dry: Dry) -> None:
 def test_it_times_nothing(dry: Dry) -> None:
     result = dry(HONEST, kind="measure", mode="ranked", processes=1)
     assert (result["verdict"], result["code"]) == ("infra_error", "prepare:no-gpu")
+
+
+def test_it_shows_a_terminal_what_it_knows(dry: Dry) -> None:
+    text = result_text(SAXPY, dry(HONEST), {})
+    assert "compiled, not run (static)" in text
+    assert "sm_100" in text
+    assert "dry run (emulated) at n=1000: right" in text
+    undecided = result_text(SAXPY, dry(f'asm volatile("fence.proxy.async;"); {HONEST}'), {})
+    assert "not decided: not emulated" in undecided
+    assert f"{SOURCE}:5" in undecided

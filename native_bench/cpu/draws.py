@@ -4,7 +4,6 @@ import ast
 import json
 import logging
 import math
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from native_bench.cpu.bounds import Judge
 from native_bench.memory import SharedMemory, sealed_content
 from native_bench.outcome import RunEnded, infra
 from native_bench.sandbox.interface import Bind, Cell, Limits, Sandbox
+from native_bench.sandbox.python import interpreter
 from submissions.kernel_package.dtypes import DTYPE_BYTES
 from submissions.kernel_package.problem import Problem, Tensor
 
@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 _ALIGN = 64
 _CHILD = Path(__file__).with_name("reference_child.py")
-_PYTHON_FOLDER, _SITE_FOLDER = "/zoo/python", "/zoo/site"
+_SITE_FOLDER = "/zoo/site"
 _SECONDS = 120.0
 
 
@@ -100,7 +100,8 @@ class Draws:
 
     def start(self, sandbox: Sandbox) -> None:
         """Start the child; it must be waited for from the same thread."""
-        python, binds = _python_binds()
+        python, binds = interpreter()
+        binds = [*binds, Bind(Path(np.__file__).resolve().parents[1], _SITE_FOLDER)]
         program = [python, "-I", "-S", "-B", "-c", _CHILD.read_text()]
         limits = Limits(
             wall_seconds=_SECONDS,
@@ -228,14 +229,3 @@ def _lay_out_try(outputs: Sequence[Span], cursor: int) -> tuple[tuple[int, ...],
 
 def _aligned(offset: int) -> int:
     return (offset + _ALIGN - 1) // _ALIGN * _ALIGN
-
-
-def _python_binds() -> tuple[str, list[Bind]]:
-    """Return the interpreter's path inside, and what must be seen there besides /usr."""
-    site = Path(np.__file__).resolve().parents[1]
-    binds = [Bind(site, _SITE_FOLDER)]
-    prefix = Path(sys.base_prefix).resolve()
-    name = f"python{sys.version_info.major}.{sys.version_info.minor}"
-    if prefix == Path("/usr"):
-        return f"/usr/bin/{name}", binds
-    return f"{_PYTHON_FOLDER}/bin/{name}", [*binds, Bind(prefix, _PYTHON_FOLDER)]

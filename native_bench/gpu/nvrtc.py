@@ -1,7 +1,6 @@
 """Run NVRTC in the sandbox: what it is told, what it can see, and what comes back."""
 
 import json
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ from native_bench.gpu.compile_log import CUDA_ROOT
 from native_bench.gpu.toolchain import CHILD, Toolchain
 from native_bench.outcome import infra
 from native_bench.sandbox.interface import Bind, Exit, Limits, Sandbox
+from native_bench.sandbox.python import PYTHON_FOLDER, interpreter
 from submissions.kernel_package.files import Files
 
 SECONDS = 30.0
@@ -29,7 +29,6 @@ _LIMITS = Limits(
     output_bytes=CUBIN_BYTES + 6 * _LOG_BYTES,
     tmp_bytes=1 << 20,
 )
-_PYTHON_ROOT = "/zoo/python"
 # What a program needs of /usr to run; the rest only tells of this machine.
 _KEPT_OF_USR = ("bin", "lib", "lib32", "lib64", "libx32")
 
@@ -70,12 +69,12 @@ def run_nvrtc(order: Order, toolchain: Toolchain, sandbox: Sandbox) -> Reply:
         "name_expressions": order.kernels,
         "log_bytes": _LOG_BYTES,
     }
-    python, python_binds = _python()
+    python, python_binds = interpreter()
     argv = [python, "-I", "-S", "-B", "-c", CHILD.read_text(), json.dumps(request)]
     environment = {
         "PATH": "/usr/bin:/bin",
         "LANG": "C.UTF-8",
-        "LD_LIBRARY_PATH": f"{CUDA_ROOT}lib:{_PYTHON_ROOT}/lib",
+        "LD_LIBRARY_PATH": f"{CUDA_ROOT}lib:{PYTHON_FOLDER}/lib",
         "SOURCE_DATE_EPOCH": "0",
     }
     with _on_disk(order.files) as own:
@@ -103,15 +102,6 @@ def _cuda(toolchain: Toolchain) -> Iterator[Bind]:
         yield Bind(path.resolve(), f"{CUDA_ROOT}lib/{path.name}")
     for number, folder in enumerate(toolchain.includes):
         yield Bind(folder, f"{CUDA_ROOT}include{number}")
-
-
-def _python() -> tuple[str, list[Bind]]:
-    """Return the interpreter's path inside, and what must be seen there besides /usr."""
-    prefix = Path(sys.base_prefix).resolve()
-    name = f"python{sys.version_info.major}.{sys.version_info.minor}"
-    if prefix == Path("/usr"):
-        return f"/usr/bin/{name}", []
-    return f"{_PYTHON_ROOT}/bin/{name}", [Bind(prefix, _PYTHON_ROOT)]
 
 
 @contextmanager

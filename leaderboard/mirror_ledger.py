@@ -102,6 +102,7 @@ def _run(number: int, record: Mapping[str, Any], submission: Submission | None) 
         message=record["message"],
         record=dict(record),
         log=record.get("log", ""),
+        progress=1.0,
         is_in_ledger=True,
         queued_at=submission.received_at if submission else finished_at,
         finished_at=finished_at,

@@ -1,5 +1,6 @@
 """A native kernel's run: prepare, build, inspect, check, time, report."""
 
+import random
 from collections.abc import Sequence
 
 from native_bench.bench import Bench, Deadline, seed_of
@@ -19,11 +20,13 @@ from native_bench.roofline import measure, measure_again
 from native_bench.run_progress import Progress, sandbox_for
 from native_bench.surroundings import Surroundings
 from submissions.evaluation.verdicts import Verdict
+from submissions.kernel_package.problem import Case
 
 CACHE_BYTES = 2 << 30
 # A daemon gives a run ten minutes; the stages end before it does, and say who was slow.
 TIME_SECONDS = 240
 CHECK_SECONDS = 120
+_LARGE_BYTES = 4 << 20
 
 
 def run_native(job: Job, progress: Progress) -> None:
@@ -65,19 +68,32 @@ def _draws(job: Job) -> tuple[list[Item], list[CaseTimes], Draws]:
     items = check_items(job.problem, job.hidden_dims, known, job.secret)
     planned = [item.draw for item in items]
     counts = [pool_sets(job.problem, case) if job.is_timed else 0 for case in job.problem.cases]
+    audits: list[list[Draw]] = []
     for case, count in zip(job.problem.cases, counts, strict=True):
         exact = case.distribution in known[1]
         planned += [
             Draw(case.dims, case.distribution, seed_of(job.secret, f"time {case.id} {number}"), exact)
             for number in range(count)
         ]
+        audits.append(_audits(job, case, known) if job.is_timed else [])
+        planned += audits[-1]
     draws = Draws(job.problem, job.reference_py, planned)
     cases: list[CaseTimes] = []
     begin = len(items)
-    for case, count in zip(job.problem.cases, counts, strict=True):
-        cases.append(CaseTimes(case, draws.sets[begin : begin + count]))
-        begin += count
+    for case, count, audited in zip(job.problem.cases, counts, audits, strict=True):
+        middle, end = begin + count, begin + count + len(audited)
+        cases.append(CaseTimes(case, draws.sets[begin:middle], audits=draws.sets[middle:end]))
+        begin = end
     return items, cases, draws
+
+
+def _audits(job: Job, case: Case, known: tuple[tuple[str, ...], frozenset[str]]) -> list[Draw]:
+    """Plan inputs of every kind on which a timed case is judged besides its own; of a large case, of one kind."""
+    names, exact = known
+    if job.problem.tensor_bytes_of(case.dims) > _LARGE_BYTES:
+        names = (random.Random(seed_of(job.secret, f"audited of {case.id}")).choice(names),)
+    seeds = {name: seed_of(job.secret, f"audit {case.id} {name}") for name in names}
+    return [Draw(case.dims, name, seed, name in exact) for name, seed in seeds.items()]
 
 
 def _build(job: Job, bench: Bench, cache: ContentCache, progress: Progress) -> dict[str, Library]:

@@ -14,6 +14,8 @@ namespace {
 
 constexpr std::uint64_t kSpinsPerLook = std::uint64_t{1} << 16U;
 constexpr std::uint64_t kSealed = 1;
+// A batch that takes longer needs no turn of its own, and the machine has others to serve.
+constexpr std::uint64_t kRealTimeNs = 20'000'000;
 
 }  // namespace
 
@@ -26,18 +28,10 @@ void put_first(pid_t pid) {
     }
 }
 
-void take_turns_first(pid_t worker) {
-    cpu_set_t ours, theirs, both;
-    if (sched_getaffinity(0, sizeof ours, &ours) != 0 || sched_getaffinity(worker, sizeof theirs, &theirs) != 0) {
-        return;
-    }
-    CPU_AND(&both, &ours, &theirs);
-    if (CPU_COUNT(&both) != 0) {
-        return;
-    }
-    const sched_param least{1};
+void set_real_time(pid_t worker, bool is_on) {
+    const sched_param turn{is_on ? 1 : 0};
     for (const pid_t pid : {pid_t{0}, worker}) {
-        sched_setscheduler(pid, SCHED_FIFO, &least);
+        sched_setscheduler(pid, is_on ? SCHED_FIFO : SCHED_OTHER, &turn);
     }
 }
 
@@ -71,11 +65,28 @@ Reply Contestant::seat(std::uint64_t timeout_ns) {
         return Reply::died;
     }
     clear_door();
-    take_turns_first(tracee_.pid());
+    may_be_real_time_ = has_own_core();
     return Reply::done;
 }
 
+bool Contestant::has_own_core() const {
+    cpu_set_t ours, theirs, both;
+    if (sched_getaffinity(0, sizeof ours, &ours) != 0 || sched_getaffinity(tracee_.pid(), sizeof theirs, &theirs) != 0) {
+        return false;
+    }
+    CPU_AND(&both, &ours, &theirs);
+    return CPU_COUNT(&both) == 0;
+}
+
+void Contestant::keep_real_time(bool is_on) {
+    if (may_be_real_time_ && is_real_time_ != is_on) {
+        set_real_time(tracee_.pid(), is_on);
+        is_real_time_ = is_on;
+    }
+}
+
 bool Contestant::return_to_checkpoint() {
+    keep_real_time(true);
     clear_door();
     shared_.door().wipe_from = tracee_.first_page_in_use(stack_limit_);
     return tracee_.return_to_checkpoint();
@@ -83,7 +94,7 @@ bool Contestant::return_to_checkpoint() {
 
 // No pause instruction: it would add up to 140 cycles to what is measured, and the core is ours.
 Reply Contestant::spin(const std::atomic<std::uint64_t>& flag, std::uint64_t token, std::uint64_t timeout_ns) {
-    const std::uint64_t deadline = now_ns() + timeout_ns;
+    const std::uint64_t begin = now_ns();
     for (std::uint64_t spins = 1;; ++spins) {
         if (flag.load(std::memory_order_acquire) == token) {
             return Reply::done;
@@ -92,8 +103,12 @@ Reply Contestant::spin(const std::atomic<std::uint64_t>& flag, std::uint64_t tok
             if (tracee_.is_dead()) {
                 return Reply::died;
             }
-            if (now_ns() > deadline) {
+            const std::uint64_t waited_ns = now_ns() - begin;
+            if (waited_ns > timeout_ns) {
                 return Reply::late;
+            }
+            if (waited_ns > kRealTimeNs) {
+                keep_real_time(false);
             }
         }
     }

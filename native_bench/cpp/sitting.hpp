@@ -65,11 +65,14 @@ class Sitting {
 public:
     Sitting(std::span<Contestant> contestants, const Shared& shared, const Mapping& pool, Pool sets, Terms terms);
 
-    // The median of what an empty batch takes, the same for all contestants: they ring at one door.
-    bool measure_null(std::size_t contestant, std::uint64_t& median_ns);
+    // What an empty batch takes: the lower quartile of many, for other work only adds. The same for all contestants: they ring at one door.
+    bool measure_null(std::size_t contestant, std::uint64_t& null_ns);
 
     // The least of up to `calls` batches of one call, fewer where they are long: the pilot.
     bool least_call(std::size_t contestant, std::size_t calls, std::uint64_t& least_ns);
+
+    // One batch with set number `set` in one of its slots, which may be one behind the pool's; writes which slot.
+    bool audit(std::size_t contestant, std::size_t set, std::size_t& slot);
 
     // All rounds; writes one line "batch ROUND HALF CONTESTANT NS" each. False: see flaw().
     bool run(std::ostream& lines);
@@ -96,6 +99,7 @@ private:
     void take_snapshot();
     bool judge(std::size_t index, std::span<const std::size_t> slots);
     bool judge_slot(std::size_t index, std::size_t slot);
+    bool judge_slot_or_wait(std::size_t index, std::size_t slot);
     bool is_finished_late(std::size_t index, std::size_t slot);
     bool judge_snapshot(std::size_t index);
     bool judge_red_zones(std::size_t index, std::size_t slot);

@@ -8,6 +8,7 @@
 //        INPUTS {TENSOR BYTES OFFSET}  OUTPUTS {TENSOR DTYPE ELEMENTS LO HI}             -> ok
 //   clocks                                                      -> clocks TICKS NS
 //   null CONTESTANT | pilot CONTESTANT CALLS                    -> ns N | flaw WHAT CONTESTANT TENSOR ELEMENT [OBITUARY]
+//   audit CONTESTANT SET                                        -> slot N | flaw …
 //   run                                                         -> batch ROUND HALF CONTESTANT NS …, end | flaw …
 // An OBITUARY is "exited STATUS" or "killed SIGNAL CODE ADDRESS REGION OFFSET".
 #include <sched.h>
@@ -63,6 +64,9 @@ public:
         }
         if (sitting_ == nullptr) {
             return false;
+        }
+        if (command == "audit") {
+            return audit();
         }
         if (command == "null" || command == "pilot") {
             return ask(command == "pilot");
@@ -163,6 +167,17 @@ private:
                                        : sitting_->measure_null(contestant, answer_ns);
         if (is_right) {
             std::cout << "ns " << answer_ns << std::endl;
+        } else {
+            report_flaw();
+        }
+        return true;
+    }
+
+    bool audit() {
+        const auto contestant = next<std::size_t>();
+        std::size_t slot = 0;
+        if (sitting_->audit(contestant, next<std::size_t>(), slot)) {
+            std::cout << "slot " << slot << std::endl;
         } else {
             report_flaw();
         }

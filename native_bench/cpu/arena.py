@@ -8,6 +8,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Self
 
+import numpy as np
+from numpy.typing import NDArray
+
 from native_bench.memory import SharedMemory
 from submissions.kernel_package.dtypes import DTYPE_BYTES
 from submissions.kernel_package.problem import Problem
@@ -69,6 +72,11 @@ class SharedArena:
     @property
     def memories(self) -> tuple[SharedMemory, ...]:
         return self.inputs, self.outputs, self.door, self.plan
+
+    def output_bytes(self, place: Place) -> NDArray[np.uint8]:
+        """Return a copy of what lies at a place of the outputs."""
+        # Copied: a view of the shared pages would outlive their closing.
+        return np.frombuffer(self.outputs.map, np.uint8, place.bytes, place.offset).copy()
 
     def timer_command(self) -> str:
         """Return what gives it to the timer."""

@@ -9,7 +9,8 @@ from pathlib import Path
 from statistics import median
 
 from native_bench.bench import Bench, Deadline
-from native_bench.cpu.arena import SharedArena, arena_bytes, lay_out, write_plan
+from native_bench.cpu.arena import Place, SharedArena, arena_bytes, lay_out, write_plan
+from native_bench.cpu.check import Item, judge_output
 from native_bench.cpu.draws import DrawnSet, Draws
 from native_bench.cpu.timer import Timer, TimerSilent
 from native_bench.cpu.worker import Worker, WorkerTerms, death_of, seat, start_worker
@@ -22,10 +23,10 @@ _MAX_BATCH = 64
 # More sets than 48 make a batch surer only while they lie near the core.
 _MANY_SETS, _NEAR_BYTES = 48, 3 << 19
 _BATCH_NS = 100_000
-_SLOW_BATCH_NS = 1_000_000
 _CASE_BUDGET_NS = 250_000_000
 _PILOT_CALLS = 40
-_CANDIDATE_PILOT_CALLS = 5
+_NULL_TRIES = 3
+_MOST_NULL_NS = 5_000.0
 # Twice the spread of an empty batch: less than this beyond the handshake is no time at all.
 _RESOLUTION_NS = 100.0
 _DTYPES = ("fp64", "fp32", "fp16", "bf16", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64")
@@ -53,7 +54,8 @@ SELF_TEST = Rounds(24, 8)
 class CaseTimes:
     """What was measured of one case: one value per process in every list.
 
-    `batches_ns` are the samples: by role, the two batches of each round, with the handshake in them.
+    `batches_ns` are the samples: by role, the two batches of each round, with the handshake in them. `audits` are
+    sets of any distribution, drawn behind `sets`, on which the candidate is judged in batches that nobody times.
     """
 
     case: Case
@@ -64,6 +66,7 @@ class CaseTimes:
     log_ratios: dict[str, list[float]] = field(default_factory=dict)
     least_ns: dict[str, list[float]] = field(default_factory=dict)
     batches_ns: list[dict[str, list[list[int]]]] = field(default_factory=list)
+    audits: Sequence[DrawnSet] = ()
 
 
 @dataclass(frozen=True)
@@ -115,7 +118,7 @@ class ProcessSet:
         timer.ask_ok(arena.timer_command())
         timer.ask_ok(f"pool {pool.fd} {pool.size}")
         self._seat_all(timer, arena)
-        self._plan = arena.plan
+        self._memory = arena
         return timer
 
     def _close_workers(self) -> None:
@@ -155,6 +158,7 @@ class ProcessSet:
                     rounds.setdefault((round_number, contestant), []).append(elapsed_ns)
         except TimerSilent:
             raise self._late() from None
+        self._audit(timer, times)
         self._keep(times, rounds, self._handshake_ns)
 
     def _index(self, role: str) -> int:
@@ -163,7 +167,8 @@ class ProcessSet:
     def _open(self, timer: Timer, times: CaseTimes, batch: int, wanted: Rounds) -> None:
         """Lay out the slots of a batch, write the plan, tell the timer the case."""
         arena = lay_out(self._bench.problem, times.case.dims, batch, self._coin)
-        write_plan(self._plan, self._bench.problem, arena, times.case.dims)
+        write_plan(self._memory.plan, self._bench.problem, arena, times.case.dims)
+        self._slots = arena.slots
         first = times.sets[0]
         words: list[object] = [
             "case", self._coin.getrandbits(62), wanted.wanted, wanted.least, _CASE_BUDGET_NS,
@@ -179,19 +184,47 @@ class ProcessSet:
         timer.ask_ok(" ".join(map(str, words)))
 
     def _pilot(self, timer: Timer, times: CaseTimes) -> int:
-        """Choose the batch from the baseline's time; a much slower candidate shortens it, for both sides alike."""
+        """Choose the batch from the baseline's time alone: nobody can choose it for the others by being slow."""
         base_ns = self._ask_ns(timer, f"pilot {self._index('baseline')} {_PILOT_CALLS}", times)
-        own_ns = self._ask_ns(timer, f"pilot {self._index('candidate')} {_CANDIDATE_PILOT_CALLS}", times)
         self._handshake_ns = self._null_ns(timer, times)
         call_ns = max(1.0, base_ns - self._handshake_ns)
-        longest_ns = max(call_ns, own_ns - self._handshake_ns)
-        wanted = min(round(_BATCH_NS / call_ns), int(_SLOW_BATCH_NS / longest_ns))
+        wanted = round(_BATCH_NS / call_ns)
         set_bytes = self._bench.problem.tensor_bytes_of(times.case.dims)
         return max(1, min(wanted, most_sets(set_bytes), len(times.sets)))
 
     def _null_ns(self, timer: Timer, times: CaseTimes) -> float:
-        """Return what an empty batch takes in this set: the door is the same for all contestants and cases."""
-        return self._ask_ns(timer, f"null {self._index('baseline')}", times)
+        """Return what an empty batch takes in this set: the door is the same for all contestants and cases.
+
+        Raises RunEnded where other work comes between again and again: the batch's time would be made of that.
+        """
+        for _ in range(_NULL_TRIES):
+            null_ns = self._ask_ns(timer, f"null {self._index('baseline')}", times)
+            if null_ns <= _MOST_NULL_NS:
+                return null_ns
+        message = f"an empty batch takes {null_ns / 1000:.1f} µs here: other work has the machine"
+        raise RunEnded(Verdict.UNSTABLE, "time:contended", message)
+
+    def _audit(self, timer: Timer, times: CaseTimes) -> None:
+        """Judge the candidate on inputs of every kind, in batches that it can't tell from timed ones."""
+        for number, drawn in enumerate(times.audits, start=len(times.sets)):
+            try:
+                words = timer.ask(f"audit {self._index('candidate')} {number}", self._deadline.left)
+            except TimerSilent:
+                raise self._late() from None
+            if words[0] == "flaw":
+                raise self._flaw(words, times)
+            self._judge_audit(times, drawn, self._slots[int(words[1])])
+
+    def _judge_audit(self, times: CaseTimes, drawn: DrawnSet, places: Sequence[Place]) -> None:
+        problem = self._bench.problem
+        item = Item(times.case.id, drawn.draw)
+        outputs = {span.index: self._memory.output_bytes(places[span.index]) for span in drawn.outputs}
+        try:
+            for span in drawn.outputs:
+                judge_output(problem, item, self._draws.truth(drawn, span), span, outputs)
+        except RunEnded as end:
+            message = f"in a batch like the timed ones: {end.message}"
+            raise RunEnded(end.verdict, "time:wrong-result", message, **end.details) from None
 
     def _ask_ns(self, timer: Timer, command: str, times: CaseTimes) -> float:
         try:

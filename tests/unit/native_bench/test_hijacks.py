@@ -3,6 +3,7 @@
 import platform
 import subprocess
 from pathlib import Path
+from secrets import token_bytes
 
 import pytest
 
@@ -121,6 +122,19 @@ def test_it_lets_no_call_work_ahead_for_the_next_batch(judge: Judge) -> None:
     }} else if (z[0] != z[0]) {{ return; }}
     LOOP"""
     assert ranked(judge, body) == ("wrong_result", "time:wrong-result")
+
+
+def test_it_calls_no_cheat_what_is_only_wrong(judge: Judge) -> None:
+    """One line of one slot is never written: wherever that is seen first, it is a wrong result."""
+    large = parse_problem(PROBLEM_YAML.replace(b"dims: {n: 640}", b"dims: {n: 16384}"), PROBLEM_ID)
+    body = f"""{FIND}
+    const Slot& first = worker->plan->slots[worker->plan->order[0]];
+    const bool is_first = worker->outputs + first.tensors[2].offset == reinterpret_cast<char*>(z);
+    if (worker->plan->count > 1 && is_first) n -= 16;
+    LOOP"""
+    for _ in range(3):
+        result = judge(kernel(body, WORKER), mode="ranked", problem=large, secret=token_bytes(32))
+        assert (result["verdict"], result["code"]) == ("wrong_result", "time:wrong-result")
 
 
 # Each leaves a mark somewhere and spoils its output where it finds one: what the worker forgets is harmless.

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "clock.hpp"
+#include "descriptor.hpp"
 
 namespace zoo {
 namespace {
@@ -21,18 +22,8 @@ constexpr std::uint64_t kRealTimeNs = 20'000'000;
 
 void put_first(pid_t pid) {
     setpriority(PRIO_PROCESS, static_cast<id_t>(pid), -20);
-    const int group = open(("/proc/" + std::to_string(pid) + "/autogroup").c_str(), O_WRONLY | O_CLOEXEC);
-    if (group >= 0) {
-        [[maybe_unused]] const ssize_t written = write(group, "-20", 3);
-        close(group);
-    }
-}
-
-void set_real_time(pid_t worker, bool is_on) {
-    const sched_param turn{is_on ? 1 : 0};
-    for (const pid_t pid : {pid_t{0}, worker}) {
-        sched_setscheduler(pid, is_on ? SCHED_FIFO : SCHED_OTHER, &turn);
-    }
+    const Descriptor group(open(("/proc/" + std::to_string(pid) + "/autogroup").c_str(), O_WRONLY | O_CLOEXEC));
+    [[maybe_unused]] const ssize_t written = write(group.number(), "-20", 3);
 }
 
 std::string name_of(Reply reply) {
@@ -65,11 +56,11 @@ Reply Contestant::seat(std::uint64_t timeout_ns) {
         return Reply::died;
     }
     clear_door();
-    may_be_real_time_ = has_own_core();
+    has_own_core_ = finds_own_core();
     return Reply::done;
 }
 
-bool Contestant::has_own_core() const {
+bool Contestant::finds_own_core() const {
     cpu_set_t ours, theirs, both;
     if (sched_getaffinity(0, sizeof ours, &ours) != 0 || sched_getaffinity(tracee_.pid(), sizeof theirs, &theirs) != 0) {
         return false;
@@ -78,15 +69,19 @@ bool Contestant::has_own_core() const {
     return CPU_COUNT(&both) == 0;
 }
 
-void Contestant::keep_real_time(bool is_on) {
-    if (may_be_real_time_ && is_real_time_ != is_on) {
-        set_real_time(tracee_.pid(), is_on);
-        is_real_time_ = is_on;
+// Asked for anew before each batch: another contestant may have taken us out of it.
+void Contestant::set_real_time(bool is_on) const {
+    if (!has_own_core_) {
+        return;
+    }
+    const sched_param turn{is_on ? 1 : 0};
+    for (const pid_t pid : {pid_t{0}, tracee_.pid()}) {
+        sched_setscheduler(pid, is_on ? SCHED_FIFO : SCHED_OTHER, &turn);
     }
 }
 
 bool Contestant::return_to_checkpoint() {
-    keep_real_time(true);
+    set_real_time(true);
     clear_door();
     shared_.door().wipe_from = tracee_.first_page_in_use(stack_limit_);
     return tracee_.return_to_checkpoint();
@@ -95,6 +90,7 @@ bool Contestant::return_to_checkpoint() {
 // No pause instruction: it would add up to 140 cycles to what is measured, and the core is ours.
 Reply Contestant::spin(const std::atomic<std::uint64_t>& flag, std::uint64_t token, std::uint64_t timeout_ns) {
     const std::uint64_t begin = now_ns();
+    bool is_long = false;
     for (std::uint64_t spins = 1;; ++spins) {
         if (flag.load(std::memory_order_acquire) == token) {
             return Reply::done;
@@ -107,8 +103,9 @@ Reply Contestant::spin(const std::atomic<std::uint64_t>& flag, std::uint64_t tok
             if (waited_ns > timeout_ns) {
                 return Reply::late;
             }
-            if (waited_ns > kRealTimeNs) {
-                keep_real_time(false);
+            if (waited_ns > kRealTimeNs && !is_long) {
+                set_real_time(false);
+                is_long = true;
             }
         }
     }

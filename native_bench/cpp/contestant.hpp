@@ -15,10 +15,6 @@ namespace zoo {
 // Refused to an ordinary user, who does without.
 void put_first(pid_t pid);
 
-// A real-time turn for ourselves and the worker, so that no ordinary process comes between a batch and the clock; or
-// back to an ordinary one.
-void set_real_time(pid_t worker, bool is_on);
-
 enum class Reply { done, died, late, early };
 
 std::string name_of(Reply reply);
@@ -50,8 +46,10 @@ public:
 
 private:
     Reply spin(const std::atomic<std::uint64_t>& flag, std::uint64_t token, std::uint64_t timeout_ns);
-    [[nodiscard]] bool has_own_core() const;
-    void keep_real_time(bool is_on);
+    [[nodiscard]] bool finds_own_core() const;
+    // For ourselves and the worker: a real-time turn, so that no ordinary process comes between a batch and the
+    // clock, or an ordinary one.
+    void set_real_time(bool is_on) const;
     void clear_door();
 
     Tracee tracee_;
@@ -60,8 +58,7 @@ private:
     std::uintptr_t outputs_address_ = 0;
     std::uintptr_t stack_limit_ = 0;
     // Who spins would never let the other run on the same core.
-    bool may_be_real_time_ = false;
-    bool is_real_time_ = false;
+    bool has_own_core_ = false;
 };
 
 }  // namespace zoo

@@ -7,6 +7,9 @@
 
 namespace zoo {
 
+inline constexpr std::size_t kPage = 4096;
+// The stack a kernel may use, enforced with RLIMIT_STACK.
+inline constexpr std::size_t kStackBytes = std::size_t{1} << 20;
 inline constexpr std::size_t kMaxTensors = 16;
 inline constexpr std::size_t kMaxScalars = 16;
 inline constexpr std::size_t kMaxSlots = 72;
@@ -28,7 +31,7 @@ struct Door {
     // From where on the free stack may hold anything; written by the timer before `prepare`.
     std::uint64_t wipe_from;
 };
-inline constexpr std::size_t kDoorBytes = 4096;
+inline constexpr std::size_t kDoorBytes = kPage;
 static_assert(sizeof(Door) <= kDoorBytes);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 

@@ -13,7 +13,6 @@
 namespace zoo {
 namespace {
 
-constexpr std::size_t kPage = 4096;
 constexpr std::size_t kMaxSegments = 8;
 
 struct Search {

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <span>
 
+#include "door.hpp"
+
 namespace zoo {
 
 using Entry = void (*)(void* const tensors[], const void* const scalars[]);
@@ -26,9 +28,6 @@ Library load_library(const char* path);
 
 // Undo what the kernel has remembered in its .data and .bss.
 void restore(const Library& library);
-
-// The stack a kernel may use, enforced with RLIMIT_STACK.
-inline constexpr std::size_t kStackBytes = std::size_t{1} << 20;
 
 // The first address behind this process's stack.
 std::uintptr_t stack_end();

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "bandwidth.hpp"
+#include "descriptor.hpp"
 #include "mapping.hpp"
 #include "peaks.hpp"
 
@@ -60,12 +61,11 @@ Mapping memory_for(const std::vector<WorkingSet>& sets) {
     for (const WorkingSet& set : sets) {
         room = std::max(room, room_for(set));
     }
-    const int descriptor = memfd_create("zoo-roofline", MFD_CLOEXEC);
-    if (descriptor < 0 || ftruncate(descriptor, static_cast<off_t>(room)) != 0) {
+    const Descriptor descriptor(memfd_create("zoo-roofline", MFD_CLOEXEC));
+    if (ftruncate(descriptor.number(), static_cast<off_t>(room)) != 0) {
         return {};
     }
-    Mapping memory(descriptor, room, true);
-    close(descriptor);
+    Mapping memory(descriptor.number(), room, true);
     if (memory.is_mapped()) {
         std::fill_n(reinterpret_cast<float*>(memory.data()), room / sizeof(float), 1.0F);
     }

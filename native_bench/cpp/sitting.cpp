@@ -24,7 +24,6 @@ constexpr std::size_t kJudgedElements = std::size_t{1} << 15U;
 constexpr std::size_t kNullBatches = 101;
 constexpr std::size_t kLeastPilotCalls = 3;
 constexpr std::uint64_t kPilotBudgetNs = 200'000'000;
-constexpr std::size_t kPage = 4096;
 // The standard error of a ratio's log that is good enough: 0.1 %, and 0.2 % more for each factor of e.
 constexpr double kSettled = 0.001;
 constexpr double kSettledPerLog = 0.002;
@@ -81,11 +80,15 @@ bool Sitting::reply_is_done(Reply reply, std::size_t index) {
     return reply == Reply::done || fail(name_of(reply), index);
 }
 
-void Sitting::write_inputs(std::size_t slot) {
-    const std::byte* source = pool_.data() + sets_.base + set_of_slot_[slot] * sets_.stride;
-    const Slot& target = plan_.slots[slot];
-    for (const PoolInput& input : sets_.inputs) {
-        std::memcpy(shared_.inputs.data() + target.tensors[input.tensor].offset, source + input.offset, input.bytes);
+// Written anew for each contestant, though the sets are the same: all find them in the same caches.
+void Sitting::write_inputs() {
+    for (const std::size_t slot : order_) {
+        const std::byte* source = pool_.data() + sets_.base + set_of_slot_[slot] * sets_.stride;
+        const Slot& target = plan_.slots[slot];
+        for (const PoolInput& input : sets_.inputs) {
+            std::memcpy(shared_.inputs.data() + target.tensors[input.tensor].offset, source + input.offset,
+                        input.bytes);
+        }
     }
 }
 
@@ -128,10 +131,17 @@ bool Sitting::make_ready(std::size_t index, std::span<const std::size_t> slots) 
     return reply_is_done(contestant.prepare(coin_.token(), terms_.timeout_ns), index);
 }
 
-// Inputs are written anew for each contestant, though the set is the same: all find them in the same caches.
+// A call of these slots (none: an empty batch) whose outputs nobody judges here.
+bool Sitting::unjudged(std::size_t index, std::span<const std::size_t> slots, std::uint64_t& elapsed_ns) {
+    Contestant& contestant = contestants_[index];
+    return make_ready(index, slots) &&
+           reply_is_done(contestant.ring(coin_.token(), terms_.timeout_ns, elapsed_ns), index) &&
+           (contestant.stop() || fail("died", index));
+}
+
 bool Sitting::batch(std::size_t index, std::uint64_t& elapsed_ns) {
     Contestant& contestant = contestants_[index];
-    std::ranges::for_each(order_, [this](std::size_t slot) { write_inputs(slot); });
+    write_inputs();
     poison_outputs();
     plan_snapshot();
     if (!make_ready(index, order_)) {
@@ -148,16 +158,13 @@ bool Sitting::batch(std::size_t index, std::uint64_t& elapsed_ns) {
 // A batch like any other, with one set of another kind in a slot that nobody can foresee; nobody times it. What it
 // has made of that set is left in the outputs, for whoever judges it.
 bool Sitting::audit(std::size_t index, std::size_t set, std::size_t& slot) {
-    Contestant& contestant = contestants_[index];
     deal();
     slot = order_[coin_.below(order_.size())];
     set_of_slot_[slot] = set;
-    std::ranges::for_each(order_, [this](std::size_t each) { write_inputs(each); });
+    write_inputs();
     poison_outputs();
     std::uint64_t elapsed_ns = 0;
-    return make_ready(index, order_) &&
-           reply_is_done(contestant.ring(coin_.token(), terms_.timeout_ns, elapsed_ns), index) &&
-           (contestant.stop() || fail("died", index)) && judge_red_zones(index, slot);
+    return unjudged(index, order_, elapsed_ns) && judge_red_zones(index, slot);
 }
 
 // Lines drawn from all outputs of the batch alike: whichever part a kernel leaves for later, some of them lie in it,
@@ -288,9 +295,7 @@ bool Sitting::is_finished_late(std::size_t index, std::size_t slot) {
 bool Sitting::measure_null(std::size_t contestant, std::uint64_t& null_ns) {
     std::vector<std::uint64_t> taken(kNullBatches);
     for (std::uint64_t& elapsed_ns : taken) {
-        if (!make_ready(contestant, {}) ||
-            !reply_is_done(contestants_[contestant].ring(coin_.token(), terms_.timeout_ns, elapsed_ns), contestant) ||
-            !contestants_[contestant].stop()) {
+        if (!unjudged(contestant, {}, elapsed_ns)) {
             return false;
         }
     }

@@ -90,9 +90,10 @@ private:
     };
 
     void deal();
-    void write_inputs(std::size_t slot);
+    void write_inputs();
     void poison_outputs();
     bool batch(std::size_t index, std::uint64_t& elapsed_ns);
+    bool unjudged(std::size_t index, std::span<const std::size_t> slots, std::uint64_t& elapsed_ns);
     bool make_ready(std::size_t index, std::span<const std::size_t> slots);
     bool reply_is_done(Reply reply, std::size_t index);
     void plan_snapshot();

@@ -15,11 +15,12 @@
 #include <cstring>
 #include <fstream>
 
+#include "door.hpp"
+
 namespace zoo {
 namespace {
 
-constexpr std::size_t kPage = 4096;
-constexpr std::size_t kPagesLookedAt = (std::size_t{1} << 20U) / kPage;
+constexpr std::size_t kPagesLookedAt = kStackBytes / kPage;
 // A page's word in /proc/PID/pagemap: it is in memory, or was swapped out.
 constexpr std::uint64_t kInUse = std::uint64_t{3} << 62U;
 constexpr std::size_t kRegisterRoom = std::size_t{32} << 10U;

@@ -45,7 +45,7 @@ public:
     // and it finds the memory that it left. It must be stopped.
     [[nodiscard]] bool return_to_checkpoint();
 
-    // The first page from `begin` on that it has ever written to, within a megabyte; `begin` where that is not known.
+    // The first page from `begin` on that it has ever written to, within a stack's size; `begin` where that is not known.
     [[nodiscard]] std::uintptr_t first_page_in_use(std::uintptr_t begin) const;
 
 private:

@@ -2,8 +2,8 @@
 //
 // It owns no clock, no verdict and no descriptor, and its tracer is the timer, which checks all that it says.
 // usage: worker SOCKET DOOR PLAN INPUTS INPUTS_BYTES OUTPUTS OUTPUTS_BYTES LIBRARY CPU LAYOUT
-#include <sched.h>
 #include <alloca.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/resource.h>
@@ -32,7 +32,6 @@ namespace {
 using namespace zoo;
 
 constexpr std::size_t kLine = 64;
-constexpr std::size_t kPage = 4096;
 
 enum Failure { kUsage = 90, kMap = 91, kHello = 92, kLoad = 93, kSeal = 94 };
 

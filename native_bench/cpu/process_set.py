@@ -185,7 +185,7 @@ class ProcessSet:
 
     def _pilot(self, timer: Timer, times: CaseTimes) -> int:
         """Choose the batch from the baseline's time alone: nobody can choose it for the others by being slow."""
-        base_ns = self._ask_ns(timer, f"pilot {self._index('baseline')} {_PILOT_CALLS}", times)
+        base_ns = float(self._ask(timer, f"pilot {self._index('baseline')} {_PILOT_CALLS}", times))
         self._handshake_ns = self._null_ns(timer, times)
         call_ns = max(1.0, base_ns - self._handshake_ns)
         wanted = round(_BATCH_NS / call_ns)
@@ -198,7 +198,7 @@ class ProcessSet:
         Raises RunEnded where other work comes between again and again: the batch's time would be made of that.
         """
         for _ in range(_NULL_TRIES):
-            null_ns = self._ask_ns(timer, f"null {self._index('baseline')}", times)
+            null_ns = float(self._ask(timer, f"null {self._index('baseline')}", times))
             if null_ns <= _MOST_NULL_NS:
                 return null_ns
         message = f"an empty batch takes {null_ns / 1000:.1f} µs here: other work has the machine"
@@ -207,13 +207,8 @@ class ProcessSet:
     def _audit(self, timer: Timer, times: CaseTimes) -> None:
         """Judge the candidate on inputs of every kind, in batches that it can't tell from timed ones."""
         for number, drawn in enumerate(times.audits, start=len(times.sets)):
-            try:
-                words = timer.ask(f"audit {self._index('candidate')} {number}", self._deadline.left)
-            except TimerSilent:
-                raise self._late() from None
-            if words[0] == "flaw":
-                raise self._flaw(words, times)
-            self._judge_audit(times, drawn, self._slots[int(words[1])])
+            slot = int(self._ask(timer, f"audit {self._index('candidate')} {number}", times))
+            self._judge_audit(times, drawn, self._slots[slot])
 
     def _judge_audit(self, times: CaseTimes, drawn: DrawnSet, places: Sequence[Place]) -> None:
         problem = self._bench.problem
@@ -226,14 +221,15 @@ class ProcessSet:
             message = f"in a batch like the timed ones: {end.message}"
             raise RunEnded(end.verdict, "time:wrong-result", message, **end.details) from None
 
-    def _ask_ns(self, timer: Timer, command: str, times: CaseTimes) -> float:
+    def _ask(self, timer: Timer, command: str, times: CaseTimes) -> str:
+        """Return the value of the timer's answer, which stands behind its name; raises RunEnded for a flaw."""
         try:
             words = timer.ask(command, self._deadline.left)
         except TimerSilent:
             raise self._late() from None
         if words[0] == "flaw":
             raise self._flaw(words, times)
-        return float(words[1])
+        return words[1]
 
     def _keep(self, times: CaseTimes, rounds: Mapping[tuple[int, int], list[int]], handshake_ns: float) -> None:
         """Per round each side counts with the lesser of its two batches, the process with its median round.

@@ -46,7 +46,7 @@ def test_it_lets_no_slow_kernel_choose_the_batch_for_all(judge: Judge) -> None:
 def test_it_makes_no_figure_where_an_empty_batch_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
     contended = ProcessSet.__new__(ProcessSet)
     monkeypatch.setattr(ProcessSet, "_index", lambda self, role: 0)
-    monkeypatch.setattr(ProcessSet, "_ask_ns", lambda self, timer, command, times: 50_000.0)
+    monkeypatch.setattr(ProcessSet, "_ask", lambda self, timer, command, times: "50000")
     with pytest.raises(RunEnded) as ended:
         contended._null_ns(None, None)  # type: ignore[arg-type]
     assert (str(ended.value.verdict), ended.value.code) == ("unstable", "time:contended")

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Sequence
+from itertools import islice
 
 from native_bench.bench import Bench, Deadline, seed_of
 from native_bench.cache import ContentCache
@@ -17,15 +18,12 @@ from native_bench.host import core_pair, usable_cores
 from native_bench.job import Contestant, Job
 from native_bench.outcome import RunEnded, infra
 from native_bench.roofline import measure, measure_again
-from native_bench.run_progress import Progress, sandbox_for
+from native_bench.run_progress import CACHE_BYTES, CHECK_SECONDS, Progress, sandbox_for
 from native_bench.surroundings import Surroundings
 from submissions.evaluation.verdicts import Verdict
 from submissions.kernel_package.problem import Case
 
-CACHE_BYTES = 2 << 30
-# A daemon gives a run ten minutes; the stages end before it does, and say who was slow.
-TIME_SECONDS = 240
-CHECK_SECONDS = 120
+_TIME_SECONDS = 240
 _LARGE_BYTES = 4 << 20
 
 
@@ -46,7 +44,7 @@ def run_native(job: Job, progress: Progress) -> None:
             with progress.stage("time"):
                 progress.surroundings = Surroundings((bench.timer_core, bench.worker_core))
                 paths = {role: library.path for role, library in libraries.items()}
-                _time(job, Contest(bench, paths, draws, progress.surroundings, Deadline(TIME_SECONDS)), cases)
+                _time(job, Contest(bench, paths, draws, progress.surroundings, Deadline(_TIME_SECONDS)), cases)
             progress.times = cases
             _look_at_limits(bench, cache, progress)
     finally:
@@ -63,28 +61,27 @@ def _bench(job: Job, cache: ContentCache, progress: Progress) -> Bench:
 
 
 def _draws(job: Job) -> tuple[list[Item], list[CaseTimes], Draws]:
-    """Plan all inputs of the run: the check's, then every timed case's pool."""
+    """Plan all inputs of the run: the check's, then every timed case's pool and audits."""
     known = distributions_of(job.reference_py)
     items = check_items(job.problem, job.hidden_dims, known, job.secret)
+    timed = job.problem.cases if job.is_timed else ()
+    pools = [_pool(job, case, case.distribution in known[1]) for case in timed]
+    audits = [_audits(job, case, known) for case in timed]
     planned = [item.draw for item in items]
-    counts = [pool_sets(job.problem, case) if job.is_timed else 0 for case in job.problem.cases]
-    audits: list[list[Draw]] = []
-    for case, count in zip(job.problem.cases, counts, strict=True):
-        exact = case.distribution in known[1]
-        planned += [
-            Draw(case.dims, case.distribution, seed_of(job.secret, f"time {case.id} {number}"), exact)
-            for number in range(count)
-        ]
-        audits.append(_audits(job, case, known) if job.is_timed else [])
-        planned += audits[-1]
+    for pool, audited in zip(pools, audits, strict=True):
+        planned += [*pool, *audited]
     draws = Draws(job.problem, job.reference_py, planned)
-    cases: list[CaseTimes] = []
-    begin = len(items)
-    for case, count, audited in zip(job.problem.cases, counts, audits, strict=True):
-        middle, end = begin + count, begin + count + len(audited)
-        cases.append(CaseTimes(case, draws.sets[begin:middle], audits=draws.sets[middle:end]))
-        begin = end
+    sets = iter(draws.sets[len(items) :])
+    cases = [
+        CaseTimes(case, tuple(islice(sets, len(pool))), audits=tuple(islice(sets, len(audited))))
+        for case, pool, audited in zip(timed, pools, audits, strict=True)
+    ]
     return items, cases, draws
+
+
+def _pool(job: Job, case: Case, is_exact: bool) -> list[Draw]:
+    seeds = [seed_of(job.secret, f"time {case.id} {number}") for number in range(pool_sets(job.problem, case))]
+    return [Draw(case.dims, case.distribution, seed, is_exact) for seed in seeds]
 
 
 def _audits(job: Job, case: Case, known: tuple[tuple[str, ...], frozenset[str]]) -> list[Draw]:

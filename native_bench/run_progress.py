@@ -18,6 +18,10 @@ from submissions.evaluation.statistics import time_interval
 from submissions.evaluation.verdicts import Evidence
 from submissions.kernel_package.problem import Problem
 
+CACHE_BYTES = 2 << 30
+# A daemon gives a run ten minutes; the stages end before it does, and say who was slow.
+CHECK_SECONDS = 120
+
 
 @dataclass
 class Progress:

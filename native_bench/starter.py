@@ -40,9 +40,14 @@ def problem_folders(root: Path | None = None) -> Iterator[tuple[ProblemId, Path]
         yield ProblemId(*path.parent.relative_to(root).parts), path.parent
 
 
+def is_cuda(arch: str) -> bool:
+    """Say whether CUDA kernels are built for an arch."""
+    return arch.startswith(_CUDA_PREFIX)
+
+
 def kernels(arch: str) -> list[tuple[KernelId, dict[str, bytes]]]:
     """Return every starter kernel for a native arch, or for a CUDA one (`sm_90`), each board's baseline first."""
-    family = _CUDA if arch.startswith(_CUDA_PREFIX) else _NATIVE
+    family = _CUDA if is_cuda(arch) else _NATIVE
     found: list[tuple[KernelId, dict[str, bytes]]] = []
     for problem_id, folder in problem_folders():
         board = BoardId(arch, problem_id)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from native_bench.cpu.compile_log import GENERATED_ROOT, SOURCE_ROOT, Said, parted
 from native_bench.cpu.flags import COMPILE_FLAGS, LINK_FLAGS, WRAPPER_NAME
+from native_bench.sandbox.files import write_files
 from native_bench.sandbox.interface import Bind, Exit, Limits, Sandbox
 from submissions.kernel_package.description import Description
 
@@ -96,9 +97,6 @@ def _on_disk(folders: Folders) -> Iterator[list[Bind]]:
         for root, files in folders.items():
             folder = Path(name, root.strip("/"))
             folder.mkdir()
-            for path, content in files.items():
-                target = folder / path
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_bytes(content)
+            write_files(folder, files)
             binds.append(Bind(folder, root.rstrip("/")))
         yield binds

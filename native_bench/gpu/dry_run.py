@@ -21,15 +21,12 @@ from native_bench.gpu.launch_plan import Argument, LaunchPlan, ScalarArgument, c
 from native_bench.gpu.static_report import REPORT_ARCHS, block_shapes, static_report
 from native_bench.job import Job
 from native_bench.outcome import RunEnded
-from native_bench.run_progress import Progress, sandbox_for
+from native_bench.run_progress import CACHE_BYTES, CHECK_SECONDS, Progress, sandbox_for
 from native_bench.sandbox.interface import Sandbox
 from submissions.evaluation.verdicts import Verdict
 from submissions.kernel_package.errors import Rejected
-from submissions.kernel_package.problem import Problem
 
 DRY_RUN = "dry_run"
-CACHE_BYTES = 2 << 30
-CHECK_SECONDS = 120
 # Two runs of a call differ in what they find in memory that nobody has written: 0xff is a NaN, 0x5a is none.
 _POISONS = (0xFF, 0x5A)
 
@@ -117,27 +114,31 @@ def _report(job: Job, build: CudaBuild, sandbox: Sandbox, cache: ContentCache) -
 
 def _check(job: Job, build: CudaBuild, items: list[Item], draws: Draws, progress: Progress) -> dict[str, Any]:
     """Run every item twice and judge it; return what is told of the dry run."""
-    told: dict[str, Any] = {"dims": dict(job.problem.dry_run), "is_decided": True}
+    told: dict[str, Any] = {"dims": dict(job.problem.dry_run)}
     deadline = Deadline(CHECK_SECONDS)
     worst = 0.0
     try:
         plan = _plan(job)
         module = EmulatedDevice().load(build)
         check_signature(plan, {name: module.parameter_sizes(symbol) for name, symbol in build.lowered.items()})
+        call = _Call(plan, module, build.lowered, draws)
         for at, item in enumerate(items):
             if deadline.is_over:
-                return {**told, "is_decided": False, "undecided": f"more than {CHECK_SECONDS} s on the emulator"}
-            call = _Call(job.problem, plan, module, build.lowered, draws)
+                return told | _undecided(f"more than {CHECK_SECONDS} s on the emulator")
             runs = [call.outputs(draws.sets[at], poison) for poison in _POISONS]
             worst = max(worst, judge_outputs(job.problem, item, draws.sets[at], draws, runs))
             progress.reporter.progress((at + 1) / len(items))
     except Unsupported as why:
-        return {**told, "is_decided": False, "undecided": str(why).replace(SOURCE_ROOT, "")}
+        return told | _undecided(str(why).replace(SOURCE_ROOT, ""))
     except LaunchFault as found:
         if not found.fault.kind.is_conclusive:
-            return {**told, "is_decided": False, "undecided": found.fault.message}
+            return told | _undecided(found.fault.message)
         raise _end_of(found.fault) from None
-    return {**told, "max_scaled_error": worst}
+    return told | {"is_decided": True, "max_scaled_error": worst}
+
+
+def _undecided(why: str) -> dict[str, Any]:
+    return {"is_decided": False, "undecided": why}
 
 
 def _plan(job: Job) -> LaunchPlan:
@@ -168,7 +169,6 @@ def _end_of(fault: Fault) -> RunEnded:
 class _Call:
     """One call of the kernel: all its launches, on memory of its own."""
 
-    problem: Problem
     plan: LaunchPlan
     module: Module
     lowered: Mapping[str, str]

@@ -38,8 +38,8 @@ DEFAULT_LIMITS = PlanLimits()
 
 
 @dataclass(frozen=True)
-class TensorArgument:
-    """A pointer to one of the problem's tensors, which has `nbytes`."""
+class _Pointer:
+    """A pointer to device memory, which has `nbytes`."""
 
     name: str
     dtype: str
@@ -50,17 +50,12 @@ class TensorArgument:
         return POINTER_BYTES
 
 
-@dataclass(frozen=True)
-class ScratchArgument:
-    """A pointer to one of the plan's scratch buffers, which has `nbytes`."""
+class TensorArgument(_Pointer):
+    """A pointer to one of the problem's tensors."""
 
-    name: str
-    dtype: str
-    nbytes: int
 
-    @property
-    def size_bytes(self) -> int:
-        return POINTER_BYTES
+class ScratchArgument(_Pointer):
+    """A pointer to one of the plan's scratch buffers."""
 
 
 @dataclass(frozen=True)

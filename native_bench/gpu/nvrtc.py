@@ -12,6 +12,7 @@ from native_bench.cpu.compile_log import SOURCE_ROOT
 from native_bench.gpu.compile_log import CUDA_ROOT
 from native_bench.gpu.toolchain import CHILD, Toolchain
 from native_bench.outcome import infra
+from native_bench.sandbox.files import write_files
 from native_bench.sandbox.interface import Bind, Exit, Limits, Sandbox
 from native_bench.sandbox.python import PYTHON_FOLDER, interpreter
 from submissions.kernel_package.files import Files
@@ -116,10 +117,7 @@ def _on_disk(files: Files) -> Iterator[list[Bind]]:
         empty, own = root / "empty", root / "src"
         empty.mkdir()
         own.mkdir()
-        for path, content in files.items():
-            target = own / path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(content)
+        write_files(own, files)
         hidden = ["/proc", *(str(folder) for folder in _hidden_of_usr())]
         yield [*(Bind(empty, path) for path in hidden), Bind(own, SOURCE_ROOT.rstrip("/"))]
 

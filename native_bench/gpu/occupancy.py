@@ -4,8 +4,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from submissions.kernel_package.launches import BLOCK_THREADS
+
 WARP_THREADS = 32
-MAX_BLOCK_THREADS = 1024
 _REGISTERS = 65536
 _REGISTER_UNIT = 256
 _REGISTERS_PER_THREAD = 255
@@ -49,7 +50,7 @@ class BlockUse:
     static_shared_bytes: int = 0
     dynamic_shared_bytes: int = 0
     barriers: int = 0
-    max_threads: int = MAX_BLOCK_THREADS
+    max_threads: int = BLOCK_THREADS
 
     @property
     def warps(self) -> int:

@@ -1,18 +1,20 @@
 """The static report: facts of a CUDA package that was compiled and never run, and so without any time."""
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from native_bench.contract import dims_text
 from native_bench.gpu.compiler import CudaBuild
 from native_bench.gpu.cubin import Cubin, CubinKernel, read_cubin
 from native_bench.gpu.instruction_mix import instruction_mixes
-from native_bench.gpu.occupancy import MAX_BLOCK_THREADS, BlockUse, Occupancy, compute_capability, occupancy
+from native_bench.gpu.occupancy import BlockUse, Occupancy, compute_capability, occupancy
 from native_bench.sandbox.interface import Sandbox
 from submissions.evaluation.verdicts import Evidence
 from submissions.kernel_package.description import Description
-from submissions.kernel_package.expressions import evaluate
+from submissions.kernel_package.launches import BLOCK_THREADS, launch_sizes
 
 REPORT_ARCHS = ("sm_80", "sm_90", "sm_100")
 
@@ -89,11 +91,10 @@ class StaticReport:
 
 
 def block_shapes(description: Description, dims: Mapping[str, int]) -> tuple[BlockShape, ...]:
-    """Return the sizes of all launches at `dims`, each once; raises Rejected `package:expression`."""
-    shapes = []
-    for launch in description.launches:
-        x, y, z = (evaluate(size, dims) for size in launch.block)
-        shapes.append(BlockShape(launch.kernel, x * y * z, evaluate(launch.shared_bytes, dims)))
+    """Return the sizes of all launches at `dims`, each once; raises Rejected `package:{launch,expression}`."""
+    label = dims_text(dims)
+    sizes = [(launch.kernel, launch_sizes(launch, dims, label)) for launch in description.launches]
+    shapes = [BlockShape(kernel, math.prod(size.block), size.shared_bytes) for kernel, size in sizes]
     return tuple(dict.fromkeys(shapes))
 
 
@@ -153,7 +154,7 @@ def _occupancy(arch: str, shape: BlockShape, kernel: CubinKernel) -> Occupancy |
         static_shared_bytes=kernel.static_shared_bytes,
         dynamic_shared_bytes=shape.shared_bytes,
         barriers=kernel.barriers,
-        max_threads=kernel.max_threads or MAX_BLOCK_THREADS,
+        max_threads=kernel.max_threads or BLOCK_THREADS,
     )
     return occupancy(capability, use)
 

@@ -13,12 +13,13 @@ from submissions.kernel_package.errors import Rejected
 from submissions.kernel_package.expressions import evaluate
 from submissions.kernel_package.problem import Problem
 
-_GRID_MAX = ((1 << 31) - 1, 65535, 65535)
-_BLOCK_MAX = (1024, 1024, 64)
-_BLOCK_THREADS = 1024
-_SHARED_BYTES = 1 << 20
-
 Size3 = tuple[int, int, int]
+
+# What CUDA allows on any arch.
+GRID_MAX: Size3 = ((1 << 31) - 1, 65535, 65535)
+BLOCK_MAX: Size3 = (1024, 1024, 64)
+BLOCK_THREADS = 1024
+_SHARED_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -75,12 +76,12 @@ def launch_sizes(launch: Launch, dims: Mapping[str, int], label: str) -> LaunchS
     """Return a launch's sizes; raises Rejected `package:{launch,expression}`."""
     sizes = LaunchSizes(_three(launch.grid, dims), _three(launch.block, dims), evaluate(launch.shared_bytes, dims))
     where = launch_name(launch, label)
-    if any(not 1 <= size <= limit for size, limit in zip(sizes.grid, _GRID_MAX, strict=True)):
-        raise _refuse(f"{where}: the grid {list(sizes.grid)} is not within [1, {list(_GRID_MAX)}]")
-    if any(not 1 <= size <= limit for size, limit in zip(sizes.block, _BLOCK_MAX, strict=True)):
-        raise _refuse(f"{where}: the block {list(sizes.block)} is not within [1, {list(_BLOCK_MAX)}]")
-    if math.prod(sizes.block) > _BLOCK_THREADS:
-        raise _refuse(f"{where}: the block {list(sizes.block)} has more than {_BLOCK_THREADS} threads")
+    if any(not 1 <= size <= limit for size, limit in zip(sizes.grid, GRID_MAX, strict=True)):
+        raise _refuse(f"{where}: the grid {list(sizes.grid)} is not within [1, {list(GRID_MAX)}]")
+    if any(not 1 <= size <= limit for size, limit in zip(sizes.block, BLOCK_MAX, strict=True)):
+        raise _refuse(f"{where}: the block {list(sizes.block)} is not within [1, {list(BLOCK_MAX)}]")
+    if math.prod(sizes.block) > BLOCK_THREADS:
+        raise _refuse(f"{where}: the block {list(sizes.block)} has more than {BLOCK_THREADS} threads")
     if not 0 <= sizes.shared_bytes <= _SHARED_BYTES:
         raise _refuse(f"{where}: shared_bytes is {sizes.shared_bytes}")
     return sizes

@@ -10,14 +10,13 @@ from native_bench.gpu.emulator.memory import Buffer, DeviceMemory
 from native_bench.gpu.emulator.program import Program
 from native_bench.gpu.emulator.races import AccessTable, Identities
 from native_bench.gpu.emulator.stepping import Stepper
+from native_bench.gpu.occupancy import MULTIPROCESSORS
+from submissions.kernel_package.launches import BLOCK_MAX, BLOCK_THREADS, GRID_MAX
 
 Extents = tuple[int, int, int]
 
-_MOST_THREADS = 1024
-_MOST_BLOCK: Extents = (1024, 1024, 64)
-_MOST_GRID: Extents = (2**31 - 1, 65535, 65535)
 # What a block may have on sm_90, static and dynamic together.
-_MOST_SHARED_BYTES = 227 * 1024
+_MOST_SHARED_BYTES = MULTIPROCESSORS[9, 0].shared_bytes_per_block
 # A granule's write and read entries.
 _TABLE_BYTES = 16
 
@@ -45,11 +44,11 @@ def run_launch(
 
 def _check_shape(program: Program, grid: Extents, block: Extents, shared_bytes: int) -> None:
     threads = block[0] * block[1] * block[2]
-    for what, extents, most in (("grid", grid, _MOST_GRID), ("block", block, _MOST_BLOCK)):
+    for what, extents, most in (("grid", grid, GRID_MAX), ("block", block, BLOCK_MAX)):
         if len(extents) != 3 or not all(1 <= extent <= limit for extent, limit in zip(extents, most, strict=True)):
             raise refuse_arguments(f"a {what} of {extents}: each extent must be from 1 to {most}")
-    if threads > min(_MOST_THREADS, program.max_threads or _MOST_THREADS):
-        most_threads = min(_MOST_THREADS, program.max_threads or _MOST_THREADS)
+    most_threads = min(BLOCK_THREADS, program.max_threads or BLOCK_THREADS)
+    if threads > most_threads:
         raise refuse_arguments(f"a block of {threads} threads: {program.name} allows {most_threads}")
     if program.required_threads not in (None, block):
         raise refuse_arguments(f"a block of {block}: {program.name} requires {program.required_threads}")

@@ -7,11 +7,12 @@ from itertools import islice
 from native_bench.bench import Bench, Deadline, seed_of
 from native_bench.cache import ContentCache
 from native_bench.cpu.build import Kernel, Library, build
+from native_bench.cpu.case_times import CaseTimes
 from native_bench.cpu.check import Item, check, check_items
 from native_bench.cpu.draws import Draw, Draws, distributions_of
 from native_bench.cpu.flags import COMPILE_FLAGS, LINK_FLAGS
 from native_bench.cpu.inspect import require_clean
-from native_bench.cpu.process_set import CaseTimes, Contest
+from native_bench.cpu.process_set import Contest
 from native_bench.cpu.sitting import pool_sets, sit
 from native_bench.cpu.trusted import trusted_programs
 from native_bench.host import core_pair, usable_cores

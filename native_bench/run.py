@@ -6,8 +6,8 @@ from statistics import median
 from typing import Any
 
 from native_bench.bench import Reporter
+from native_bench.cpu.case_times import CaseTimes
 from native_bench.cpu.check import HIDDEN_CASE
-from native_bench.cpu.process_set import CaseTimes
 from native_bench.gpu.dry_run import dry_run
 from native_bench.harness import harness_version
 from native_bench.host import host_record

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from native_bench.bench import Reporter
-from native_bench.cpu.process_set import CaseTimes
+from native_bench.cpu.case_times import CaseTimes
 from native_bench.job import Job
 from native_bench.outcome import infra
 from native_bench.roofline import Roofline, nearness

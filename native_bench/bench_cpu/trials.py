@@ -13,9 +13,10 @@ from native_bench.bench_cpu.calibration import Chained, chain_steps, trial_steps
 from native_bench.bench_cpu.kernels import Subject
 from native_bench.cache import ContentCache
 from native_bench.cpu.build import build
+from native_bench.cpu.case_times import HOT, CaseTimes
 from native_bench.cpu.draws import Draw, Draws
 from native_bench.cpu.inspect import require_clean
-from native_bench.cpu.process_set import HOT, CaseTimes, Contest, ProcessSet
+from native_bench.cpu.process_set import Contest, ProcessSet
 from native_bench.cpu.sitting import pool_sets
 from native_bench.cpu.trusted import TrustedPrograms, trusted_programs
 from native_bench.host import core_pair

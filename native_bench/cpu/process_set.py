@@ -4,12 +4,13 @@ import math
 import random
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
 from native_bench.bench import Bench, Deadline
 from native_bench.cpu.arena import Place, SharedArena, arena_bytes, lay_out, write_plan
+from native_bench.cpu.case_times import CaseTimes, Rounds, most_sets, usable_rounds
 from native_bench.cpu.check import Item, judge_output
 from native_bench.cpu.draws import DrawnSet, Draws
 from native_bench.cpu.timer import Timer, TimerSilent
@@ -17,56 +18,13 @@ from native_bench.cpu.worker import Worker, WorkerTerms, death_of, seat, start_w
 from native_bench.outcome import RunEnded, infra
 from native_bench.surroundings import Surroundings, involuntary_switches
 from submissions.evaluation.verdicts import Verdict
-from submissions.kernel_package.problem import Case
 
-_MAX_BATCH = 64
-# More sets than 48 make a batch surer only while they lie near the core.
-_MANY_SETS, _NEAR_BYTES = 48, 3 << 19
 _BATCH_NS = 100_000
 _CASE_BUDGET_NS = 250_000_000
 _PILOT_CALLS = 40
 _NULL_TRIES = 3
 _MOST_NULL_NS = 5_000.0
-# Twice the spread of an empty batch: less than this beyond the handshake is no time at all.
-_RESOLUTION_NS = 100.0
 _DTYPES = ("fp64", "fp32", "fp16", "bf16", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64")
-
-
-@dataclass(frozen=True)
-class Rounds:
-    """How many rounds a case is given, and how few it may be left with when its budget is spent.
-
-    Beyond them a case whose ratios spread goes on for up to `patience_ns` for each contestant.
-    """
-
-    wanted: int
-    least: int
-    patience_ns: int = 0
-
-
-HOT = Rounds(40, 8, 300_000_000)
-# Single calls on memory in no cache spread by half their size: it takes more of them.
-COLD = Rounds(200, 50)
-SELF_TEST = Rounds(24, 8)
-
-
-@dataclass
-class CaseTimes:
-    """What was measured of one case: one value per process in every list.
-
-    `batches_ns` are the samples: by role, the two batches of each round, with the handshake in them. `audits` are
-    sets of any distribution, drawn behind `sets`, on which the candidate is judged in batches that nobody times.
-    """
-
-    case: Case
-    sets: Sequence[DrawnSet]
-    batch: int = 0
-    rounds: list[int] = field(default_factory=list)
-    handshake_ns: list[float] = field(default_factory=list)
-    log_ratios: dict[str, list[float]] = field(default_factory=dict)
-    least_ns: dict[str, list[float]] = field(default_factory=dict)
-    batches_ns: list[dict[str, list[list[int]]]] = field(default_factory=list)
-    audits: Sequence[DrawnSet] = ()
 
 
 @dataclass(frozen=True)
@@ -288,26 +246,3 @@ class ProcessSet:
             return infra(f"time:{worker.role}-{code}", f"the {worker.role} itself failed: {message}")
         limit = {"limit": f"{limit_s:g} s"} if what == "late" else {}
         return RunEnded(verdict, f"time:{code}", f"case {case}: {message}", case=case, **limit)
-
-
-def most_sets(set_bytes: int) -> int:
-    """Return how many sets of this size a batch may have at most: every call has its own."""
-    return min(_MAX_BATCH, max(_MANY_SETS, _NEAR_BYTES // max(1, set_bytes)))
-
-
-def usable_rounds(times: CaseTimes, sides: Mapping[str, Mapping[int, float]]) -> list[int]:
-    """Return the rounds in which every side took time beyond an empty batch: ns per call, by role and round.
-
-    Raises RunEnded when they are fewer than half: nothing can be said of such a case.
-    """
-    rounds = list(sides["candidate"])
-    least_ns = _RESOLUTION_NS / times.batch
-    usable = [number for number in rounds if all(side[number] >= least_ns for side in sides.values())]
-    if 2 * len(usable) >= len(rounds):
-        return usable
-    case = times.case.id
-    if median(sides["candidate"].values()) < least_ns <= median(sides["baseline"].values()) / 10:
-        message = f"case {case}: the candidate's batch takes no time: no machine computes it that fast"
-        raise RunEnded(Verdict.CHEAT_SUSPECTED, "time:too-fast", message, case=case)
-    message = f"case {case}: its batches are too short to be timed on this machine; it needs larger sizes"
-    raise RunEnded(Verdict.UNSTABLE, "time:too-short", message, case=case)

@@ -4,7 +4,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from native_bench.cpu.process_set import COLD, HOT, SELF_TEST, CaseTimes, Contest, ProcessSet, most_sets
+from native_bench.cpu.case_times import COLD, HOT, SELF_TEST, CaseTimes, most_sets
+from native_bench.cpu.process_set import Contest, ProcessSet
 from native_bench.cpu.stopping import (
     COLD_SELF_TEST_LIMIT,
     MOST_PROCESSES,

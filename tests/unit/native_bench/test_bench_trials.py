@@ -16,7 +16,8 @@ from native_bench.bench_cpu.plan import IDLE
 from native_bench.bench_cpu.trials import Trial, Trials, open_tools
 from native_bench.cache import ContentCache
 from native_bench.cpu.build import build
-from native_bench.cpu.process_set import CaseTimes, ProcessSet
+from native_bench.cpu.case_times import CaseTimes
+from native_bench.cpu.process_set import ProcessSet
 from native_bench.sandbox.opening import open_sandbox
 
 pytestmark = pytest.mark.sandbox

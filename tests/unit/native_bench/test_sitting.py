@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from native_bench.cpu import trusted
-from native_bench.cpu.process_set import CaseTimes, usable_rounds
+from native_bench.cpu.case_times import CaseTimes, usable_rounds
 from native_bench.job import Job
 from native_bench.outcome import RunEnded
 from native_bench.run import run_job
